@@ -24,31 +24,15 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import (
-    Assign,
-    Block,
-    Call,
-    Const,
-    Continue,
-    Display,
-    Expr,
-    Function,
-    If,
-    OpaqueStmt,
-    Origin,
-    Ref,
-    Try,
-    Var,
-)
 from ..ir.names import Names
 from .jumps import contains_jump, ends_by_raising, names_constant, without_jumps
 from .nested import Assignment, Star
 from .operators import NOT
 
-_ISINSTANCE = Ref("isinstance", isinstance)
-_IS = Ref("is", operator.is_)
-_EVERYTHING = Ref("BaseException", BaseException)
-_JUMPS = (ir.Return, ir.Break, Continue)
+_ISINSTANCE = ir.Ref("isinstance", isinstance)
+_IS = ir.Ref("is", operator.is_)
+_EVERYTHING = ir.Ref("BaseException", BaseException)
+_JUMPS = (ir.Return, ir.Break, ir.Continue)
 _TELLING = (
     print,
     isinstance,
@@ -64,10 +48,10 @@ _TELLING = (
 class Handler:
     """`except classes as name: body`; without classes it stands for all."""
 
-    classes: Expr
+    classes: ir.Expr
     name: str
-    body: Block
-    origin: Origin
+    body: ir.Block
+    origin: ir.Origin
 
 
 @dataclass(frozen=True)
@@ -78,11 +62,11 @@ class Attempt:
     goes on.
     """
 
-    body: Block
+    body: ir.Block
     handlers: Sequence[Handler]
-    orelse: Block
-    final: tuple[Block, Block]
-    origin: Origin
+    orelse: ir.Block
+    final: tuple[ir.Block, ir.Block]
+    origin: ir.Origin
     repeated: bool
 
     def lowered(self, names: Names) -> list[Any]:
@@ -96,14 +80,14 @@ class Attempt:
         error = names.fresh("error") if asked else ""
         caught = self.handlers[0].classes
         if several:
-            caught = Display("tuple", tuple(c for h in self.handlers for c in _each(h.classes)))
+            caught = ir.Display("tuple", tuple(c for h in self.handlers for c in _each(h.classes)))
         chain = _told(self.handlers[-1], error)
         for handler in reversed(self.handlers[:-1]):
-            test = Call(_ISINSTANCE, (Var(error), handler.classes))
-            chain = (If(test, _told(handler, error), chain, handler.origin),)
+            test = ir.Call(_ISINSTANCE, (ir.Var(error), handler.classes))
+            chain = (ir.If(test, _told(handler, error), chain, handler.origin),)
         return self._attempt(self.body, caught, error, names, (self.orelse, chain))
 
-    def _finally(self, body: Block, names: Names) -> list[Any]:
+    def _finally(self, body: ir.Block, names: Names) -> list[Any]:
         """`finally: F` as `except BaseException: F; raise` and `else: F`."""
         normally, raising = self.final
         if contains_jump(normally, *_JUMPS):
@@ -113,17 +97,17 @@ class Attempt:
                 "It would swallow exceptions. Jump after the `try` statement.",
             )
         before, body, after = without_jumps(body, names)
-        again = OpaqueStmt("raise", (), (), (), (), self.origin)
+        again = ir.OpaqueStmt("raise", (), (), (), (), self.origin)
         then = ((*normally, *after), (*raising, again))
         return [*before, *self._attempt(body, _EVERYTHING, "", names, then)]
 
     def _attempt(
         self,
-        body: Block,
-        caught: Expr,
+        body: ir.Block,
+        caught: ir.Expr,
         error: str,
         names: Names,
-        then: tuple[Block, Block],
+        then: tuple[ir.Block, ir.Block],
     ) -> list[Any]:
         """The attempt; `then` is what follows in it where all went well, and where not.
 
@@ -153,67 +137,69 @@ class Attempt:
             last, flag = flag, failed if piece is pieces[-1] else names.fresh(failed)
             one: Any = self._piece(piece, caught, (flag, bool(error)), names, ((), ()))
             if last:
-                one = self._where(last, (Assign(flag, Var(last), self.origin),), (one,), error)
+                one = self._where(
+                    last, (ir.Assign(flag, ir.Var(last), self.origin),), (one,), error
+                )
             made.append(one)
         return [*before, *made, self._where(flag, handling, then[0], error)]
 
-    def _where(self, flag: str, failed: Block, well: Block, error: str) -> If:
+    def _where(self, flag: str, failed: ir.Block, well: ir.Block, error: str) -> ir.If:
         """What is done where an attempt failed, and where it went well."""
         if error:
-            return If(Call(_IS, (Var(flag), Const(None))), well, failed, self.origin)
+            return ir.If(ir.Call(_IS, (ir.Var(flag), ir.Const(None))), well, failed, self.origin)
         if failed:
-            return If(Var(flag), failed, well, self.origin)
-        return If(Call(NOT, (Var(flag),)), well, (), self.origin)
+            return ir.If(ir.Var(flag), failed, well, self.origin)
+        return ir.If(ir.Call(NOT, (ir.Var(flag),)), well, (), self.origin)
 
     def _piece(
         self,
-        body: Block,
-        caught: Expr,
+        body: ir.Block,
+        caught: ir.Expr,
         told: tuple[str, bool],
         names: Names,
-        then: tuple[Block, Block],
-    ) -> Try:
+        then: tuple[ir.Block, ir.Block],
+    ) -> ir.Try:
         """A `Try` of a body without jumps; `told` is the name that tells whether it failed, and
         whether by the exception itself."""
-        copies: Block = ()
+        copies: ir.Block = ()
         if self.repeated and body:
             body, copies = _apart(body, names)
         failed, by_exception = told
         name = names.fresh("raised") if by_exception else ""
         whole = (*body, ir.Tried(self.origin), *copies, *then[0])
-        return Try(caught, whole, then[1], self.origin, failed, name)
+        return ir.Try(caught, whole, then[1], self.origin, failed, name)
 
 
-def _each(classes: Expr) -> tuple[Expr, ...]:
-    return classes.items if isinstance(classes, Display) else (classes,)
+def _each(classes: ir.Expr) -> tuple[ir.Expr, ...]:
+    return classes.items if isinstance(classes, ir.Display) else (classes,)
 
 
-def _apart(body: Block, names: Names) -> tuple[Block, Block]:
+def _apart(body: ir.Block, names: Names) -> tuple[ir.Block, ir.Block]:
     """A body whose last statement binds names of its own, and what copies them to those meant.
 
     In a loop the value before may have to be saved, which must not happen in a body that raises.
     """
     last = body[-1]
     match last:
-        case Assignment(targets=(Var(name),)):
+        case Assignment(targets=(ir.Var(name),)):
             bound = names.fresh(f"{name}_tried")
-            last = dataclasses.replace(last, targets=(Var(bound),))  # type: ignore[arg-type]
-        case Assign(target=str(name)):
+            last = dataclasses.replace(last, targets=(ir.Var(bound),))  # type: ignore[arg-type]
+        case ir.Assign(target=str(name)):
             bound = names.fresh(f"{name}_tried")
             last = dataclasses.replace(last, target=bound)
         case _:
             return body, ()
-    return (*body[:-1], last), (Assign(name, Var(bound), last.origin),)
+    return (*body[:-1], last), (ir.Assign(name, ir.Var(bound), last.origin),)
 
 
-def _pieces(body: Block, handling: Block) -> list[Block]:
+def _pieces(body: ir.Block, handling: ir.Block) -> list[ir.Block]:
     """A body cut after each statement that changes what is there before it (`a[k] = v`,
     `s = s * v`), or that binds what the handlers read; whole where no derivative is taken of
     what follows an exception."""
     if ends_by_raising(handling):
         return [body]
     read = set(_read(handling))
-    pieces: list[Block] = [()]
+    pieces: list[ir.Block] = [()]
     changed, entered = False, 0  # (a context is left in the piece that enters it)
     for stmt in body:
         if changed and not entered and not names_constant(stmt):
@@ -230,13 +216,13 @@ def _changes(stmt: Any, read: set[str]) -> bool:
     match stmt:
         case ir.Update() | ir.Store():
             return True
-        case ir.Do(value=Call(fn=Ref(obj=obj))):
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj))):
             return obj is not print
         case ir.Do():
             return True
         case Assignment(targets=targets, value=value):
             parts = [part for target in targets for part in _leaves(target)]
-            names = {part.name for part in parts if isinstance(part, Var)}
+            names = {part.name for part in parts if isinstance(part, ir.Var)}
             return len(names) < len(parts) or bool(names & (read | ir.names_in(value)))
         case ir.Assign(target=target, value=value):
             return bool(set(ir.target_names(target)) & (read | ir.names_in(value)))
@@ -252,7 +238,7 @@ def _leaves(target: Any) -> Iterator[Any]:
         yield getattr(target, "target", target) if isinstance(target, Star) else target
 
 
-def _read(block: Block) -> Iterator[str]:
+def _read(block: ir.Block) -> Iterator[str]:
     for stmt in ir.statements(block):
         exprs = ir.expressions(stmt)
         if isinstance(stmt, Assignment):
@@ -261,27 +247,27 @@ def _read(block: Block) -> Iterator[str]:
             yield from ir.names_in(expr)
 
 
-def _told(handler: Handler, error: str) -> Block:
+def _told(handler: Handler, error: str) -> ir.Block:
     """A handler's body, the exception bound to its name."""
     if not handler.name:
         return handler.body
-    return (Assign(handler.name, Var(error), handler.origin), *handler.body)
+    return (ir.Assign(handler.name, ir.Var(error), handler.origin), *handler.body)
 
 
-def refuse_contents(function: Function) -> None:
+def refuse_contents(function: ir.Function) -> None:
     """Refuse to take anything out of a caught exception: it may carry derivatives."""
     stmts = list(ir.statements(function.body))
-    caught = {s.failed for s in stmts if isinstance(s, Try) and s.caught}
+    caught = {s.failed for s in stmts if isinstance(s, ir.Try) and s.caught}
     while caught:
-        assigned = (s for s in stmts if isinstance(s, Assign) and isinstance(s.target, str))
-        copies = ((str(s.target), s.value.name) for s in assigned if isinstance(s.value, Var))
+        assigned = (s for s in stmts if isinstance(s, ir.Assign) and isinstance(s.target, str))
+        copies = ((str(s.target), s.value.name) for s in assigned if isinstance(s.value, ir.Var))
         more = {target for target, name in copies if name in caught} - caught
         if not more:
             break
         caught |= more
     for stmt in stmts if caught else ():
-        copied = isinstance(stmt, Assign) and isinstance(stmt.value, Var)
-        for expr in () if copied or isinstance(stmt, OpaqueStmt) else ir.expressions(stmt):
+        copied = isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Var)
+        for expr in () if copied or isinstance(stmt, ir.OpaqueStmt) else ir.expressions(stmt):
             name = _taken_apart(expr, caught)
             if name:
                 raise UnsupportedError(
@@ -292,12 +278,12 @@ def refuse_contents(function: Function) -> None:
                 )
 
 
-def _taken_apart(expr: Expr, caught: set[str]) -> str:
+def _taken_apart(expr: ir.Expr, caught: set[str]) -> str:
     """The exception that an expression reads other than to tell of it, or ""."""
     match expr:
-        case Var(name):
+        case ir.Var(name):
             return name if name in caught else ""
-        case Call(fn=Ref(obj=obj)) if any(obj is telling for telling in _TELLING):
+        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is telling for telling in _TELLING):
             return ""
         case ir.Opaque(text=text) if text.startswith(("f'", 'f"')):
             return ""

@@ -16,27 +16,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .. import ir
-from ..ir import (
-    Assign,
-    Attribute,
-    Block,
-    Break,
-    Call,
-    Const,
-    Display,
-    Do,
-    Expr,
-    For,
-    If,
-    Index,
-    Opaque,
-    OpaqueStmt,
-    Origin,
-    Ref,
-    Store,
-    Target,
-    Var,
-)
 from .nested import Closure, Walrus
 from .operands import is_comparison, is_constant, is_shape_query
 from .operators import NOT, is_arithmetic
@@ -49,7 +28,7 @@ _CONSUMERS = {
     id(functools.reduce): 1,
 }
 _FILLED = ("extend", "update")  # methods that do the same
-_SIDE_BY_SIDE = (Ref("enumerate", enumerate), Ref("zip", zip))
+_SIDE_BY_SIDE = (ir.Ref("enumerate", enumerate), ir.Ref("zip", zip))
 # Built-ins whose result carries no derivative.
 _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
 
@@ -58,22 +37,22 @@ _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, 
 class Clause:
     """`for target in iter if tests`."""
 
-    target: Target
-    iter: Expr
-    tests: tuple[Expr, ...]
+    target: ir.Target
+    iter: ir.Expr
+    tests: tuple[ir.Expr, ...]
 
 
 @ir.quickened
 @dataclass(frozen=True)
-class Comprehension(Opaque):
+class Comprehension(ir.Opaque):
     """An opaque comprehension that also knows its parts. `form` is "list", "dict" or "generator".
 
     The free names in the parts stand for what `names` and `values` say, as those of `text` do.
     """
 
     form: str = field(default="list", compare=False, repr=False)
-    element: Expr = field(default=ir.Const(None), compare=False, repr=False)
-    key: Expr | None = field(default=None, compare=False, repr=False)
+    element: ir.Expr = field(default=ir.Const(None), compare=False, repr=False)
+    key: ir.Expr | None = field(default=None, compare=False, repr=False)
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
     assigns: tuple[str, ...] = field(default=(), compare=False, repr=False)  # by `:=`
 
@@ -81,10 +60,10 @@ class Comprehension(Opaque):
     def bound(self) -> tuple[str, ...]:
         """The names of the function that it binds, as they are spelled now."""
         meaning = dict(zip(self.names, self.values, strict=True))
-        return tuple(n.name for name in self.assigns if isinstance(n := meaning[name], Var))
+        return tuple(n.name for name in self.assigns if isinstance(n := meaning[name], ir.Var))
 
 
-def assigned(expr: Expr) -> frozenset[str]:
+def assigned(expr: ir.Expr) -> frozenset[str]:
     """The names that an expression binds by `:=`."""
     found: set[str] = set()
     for part in ir.walk(expr):
@@ -95,34 +74,34 @@ def assigned(expr: Expr) -> frozenset[str]:
     return frozenset(found)
 
 
-def becomes_loop(expr: Expr) -> bool:
+def becomes_loop(expr: ir.Expr) -> bool:
     """Whether this is a list or dict comprehension whose elements may carry a derivative."""
     return isinstance(expr, Comprehension) and expr.form != "generator" and carries(expr)
 
 
-def is_generator(expr: Expr) -> bool:
+def is_generator(expr: ir.Expr) -> bool:
     """Whether this is a generator expression, whose items are made when they are asked for."""
     return isinstance(expr, Comprehension) and expr.form == "generator"
 
 
-def taken_whole(expr: Expr) -> Expr:
+def taken_whole(expr: ir.Expr) -> ir.Expr:
     """A generator expression all of whose items are taken at once is the list of them."""
     if isinstance(expr, Comprehension) and expr.form == "generator":
         return replace(expr, form="list")
     return expr
 
 
-def _carrying(arg: Expr) -> bool:
+def _carrying(arg: ir.Expr) -> bool:
     return isinstance(arg, Comprehension) and is_generator(arg) and carries(arg)
 
 
-def consumed(call: Call) -> Call:
+def consumed(call: ir.Call) -> ir.Call:
     """The call with a list for a generator expression that it takes whole, as in
     `sum(x * x for x in xs)`."""
     match call:
-        case Call(fn=Ref(obj=obj)) if id(obj) in _CONSUMERS:
+        case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in _CONSUMERS:
             place = _CONSUMERS[id(obj)]
-        case Call(fn=Attribute(_, method), args=(_,)) if method in _FILLED:
+        case ir.Call(fn=ir.Attribute(_, method), args=(_,)) if method in _FILLED:
             place = 0
         case _:
             return call
@@ -133,20 +112,20 @@ def consumed(call: Call) -> Call:
 def _is_endless(clause: Clause) -> bool:
     """Whether what goes through this takes as much of it as something else has items."""
     endless = (itertools.count, itertools.cycle, itertools.repeat)
-    return isinstance(clause.iter, Call) and getattr(clause.iter.fn, "obj", None) in endless
+    return isinstance(clause.iter, ir.Call) and getattr(clause.iter.fn, "obj", None) in endless
 
 
-def _with_args(call: Call, args: tuple[Expr, ...]) -> Call:
+def _with_args(call: ir.Call, args: tuple[ir.Expr, ...]) -> ir.Call:
     same = all(new is old for new, old in zip(args, call.args, strict=True))
     return call if same else replace(call, args=args)
 
 
-def _taken(items: Expr) -> Expr:
+def _taken(items: ir.Expr) -> ir.Expr:
     """What is gone through at once, with lists for generator expressions, those in a `zip` or an
     `enumerate` too."""
     if isinstance(items, Comprehension) and _carrying(items):
         return items if any(map(_is_endless, items.clauses)) else taken_whole(items)
-    if not isinstance(items, Call) or items.fn not in _SIDE_BY_SIDE or items.kwargs:
+    if not isinstance(items, ir.Call) or items.fn not in _SIDE_BY_SIDE or items.kwargs:
         return items
     return _with_args(items, tuple(map(_taken, items.args)))
 
@@ -156,8 +135,8 @@ def loop(
     name: str,
     variable: Callable[[str], str],
     local: Callable[[str], str],
-    origin: Origin,
-) -> Block:
+    origin: ir.Origin,
+) -> ir.Block:
     """The statements that build the list or dict under this name.
 
     before::                                  after::
@@ -169,85 +148,95 @@ def loop(
     `variable` names a variable of the comprehension, which must not be one of the function's,
     `local` one of a generator expression that it goes through.
     """
-    meaning: dict[str, Expr] = dict(zip(expr.names, expr.values, strict=True))
-    headers: list[tuple[Target, Expr, tuple[Expr, ...]]] = []
+    meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
+    headers: list[tuple[ir.Target, ir.Expr, tuple[ir.Expr, ...]]] = []
     for clause in expr.clauses:
         iterable = ir.substitute(clause.iter, meaning)
         own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
-        meaning = {**meaning, **{n: Var(new) for n, new in own.items()}}
+        meaning = {**meaning, **{n: ir.Var(new) for n, new in own.items()}}
         target = ir.map_target(clause.target, own.__getitem__)
         tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
         headers.append((target, iterable, tests))
     element = ir.substitute(expr.element, meaning)
     if expr.key is None:
-        add: ir.Stmt = Do(Call(Attribute(Var(name), "append"), (element,), (), expr.at), origin)
+        add: ir.Stmt = ir.Do(
+            ir.Call(ir.Attribute(ir.Var(name), "append"), (element,), (), expr.at), origin
+        )
     else:
-        add = Store(Index(Var(name), ir.substitute(expr.key, meaning), expr.at), element, origin)
-    body: Block = (add,)
+        add = ir.Store(
+            ir.Index(ir.Var(name), ir.substitute(expr.key, meaning), expr.at), element, origin
+        )
+    body: ir.Block = (add,)
     for target, iterable, tests in reversed(headers):
         for test in reversed(tests):
-            body = (If(test, body, (), origin),)
+            body = (ir.If(test, body, (), origin),)
         body = (_loop_through(target, iterable, body, local, origin),)
-    empty = Display("dict" if expr.form == "dict" else "list", ())
-    return (Assign(name, empty, origin), *body)
+    empty = ir.Display("dict" if expr.form == "dict" else "list", ())
+    return (ir.Assign(name, empty, origin), *body)
 
 
 def _loop_through(
-    target: Target, iterable: Expr, body: Block, variable: Callable[[str], str], origin: Origin
-) -> For:
+    target: ir.Target,
+    iterable: ir.Expr,
+    body: ir.Block,
+    variable: Callable[[str], str],
+    origin: ir.Origin,
+) -> ir.For:
     """A loop over anything; over what a generator expression makes it is the loop over what that
     goes through: `for y in map(f, xs)` of a comprehension is `for x in xs: y = f(x)`."""
     while (generated := loop_over(iterable, variable)) is not None:
         clause, item = generated
-        body = (Assign(target, item, origin), *body)
+        body = (ir.Assign(target, item, origin), *body)
         for test in reversed(clause.tests):
-            body = (If(test, body, (), origin),)
+            body = (ir.If(test, body, (), origin),)
         target, iterable = clause.target, clause.iter
-    return For(target, _taken(iterable), body, origin)
+    return ir.For(target, _taken(iterable), body, origin)
 
 
-def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Expr | None:
+def mapped(
+    fn: ir.Ref, args: tuple[ir.Expr, ...], opaque: Callable[[], ir.Opaque]
+) -> ir.Expr | None:
     """`map(f, xs)`, `filter(f, xs)` and `itertools.starmap(f, pairs)` as the generator expressions
     that they are; None for calls of anything else. `opaque` gives the call as it stands."""
     if fn.obj is itertools.starmap and len(args) == 2:
         match args[1]:
-            case Call(fn=Ref(obj=obj), args=(_, *_) as columns, kwargs=()) if (
+            case ir.Call(fn=ir.Ref(obj=obj), args=(_, *_) as columns, kwargs=()) if (
                 obj is zip and not any(map(ir.is_starred, columns))
             ):  # (`map` of several iterables)
-                return mapped(Ref("map", map), (args[0], *columns), opaque)
+                return mapped(ir.Ref("map", map), (args[0], *columns), opaque)
     if not (fn.obj is map or fn.obj is filter or fn.obj is itertools.starmap):
         return None
     code = opaque()
     taken = {*code.names, *(name for arg in args for name in ir.names_in(arg))}
     names = [f"item{n or ''}" for n in range(len(args) + len(taken))]
     items = tuple(n for n in names if n not in taken)[: len(args) - 1]
-    variables = tuple(map(Var, items))
+    variables = tuple(map(ir.Var, items))
     parts = (code.text, code.names, code.values, code.refs, code.at)
     if fn.obj is itertools.starmap and len(args) == 2:
-        star = Opaque(f"*{items[0]}", items[:1], variables[:1])
+        star = ir.Opaque(f"*{items[0]}", items[:1], variables[:1])
         clause = Clause(items[0], args[1], ())
         return Comprehension(
-            *parts, "generator", Call(args[0], (star,), (), code.at), None, (clause,)
+            *parts, "generator", ir.Call(args[0], (star,), (), code.at), None, (clause,)
         )
     if fn.obj is map and len(args) == 2:
         clause = Clause(items[0], args[1], ())
         return Comprehension(
-            *parts, "generator", Call(args[0], variables, (), code.at), None, (clause,)
+            *parts, "generator", ir.Call(args[0], variables, (), code.at), None, (clause,)
         )
     if fn.obj is map and len(args) > 2:
-        clause = Clause(items, Call(Ref("zip", zip), args[1:], (), code.at), ())
+        clause = Clause(items, ir.Call(ir.Ref("zip", zip), args[1:], (), code.at), ())
         return Comprehension(
-            *parts, "generator", Call(args[0], variables, (), code.at), None, (clause,)
+            *parts, "generator", ir.Call(args[0], variables, (), code.at), None, (clause,)
         )
     if fn.obj is filter and len(args) == 2:
-        keeps = args[0] in (ir.Const(None), Ref("bool", bool))
-        test = variables[0] if keeps else Call(args[0], variables, (), code.at)
+        keeps = args[0] in (ir.Const(None), ir.Ref("bool", bool))
+        test = variables[0] if keeps else ir.Call(args[0], variables, (), code.at)
         clause = Clause(items[0], args[1], (test,))
         return Comprehension(*parts, "generator", variables[0], None, (clause,))
     return None
 
 
-def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr] | None:
+def loop_over(expr: ir.Expr, variable: Callable[[str], str]) -> tuple[Clause, ir.Expr] | None:
     """What a `for` over a generator expression runs over, and the item that it takes.
 
     before::                                  after::
@@ -256,21 +245,23 @@ def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr]
                                                           y = f(x)
                                                           body
     """
-    if isinstance(expr, Call) and expr.fn in _SIDE_BY_SIDE and not expr.kwargs:
+    if isinstance(expr, ir.Call) and expr.fn in _SIDE_BY_SIDE and not expr.kwargs:
         return _loop_side_by_side(expr, variable)
     if not isinstance(expr, Comprehension) or expr.form != "generator" or len(expr.clauses) != 1:
         return None
     (clause,) = expr.clauses
-    meaning: dict[str, Expr] = dict(zip(expr.names, expr.values, strict=True))
+    meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
     iterable = ir.substitute(clause.iter, meaning)
     own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
-    meaning = {**meaning, **{n: Var(new) for n, new in own.items()}}
+    meaning = {**meaning, **{n: ir.Var(new) for n, new in own.items()}}
     target = ir.map_target(clause.target, own.__getitem__)
     tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
     return Clause(target, iterable, tests), ir.substitute(expr.element, meaning)
 
 
-def _loop_side_by_side(call: Call, variable: Callable[[str], str]) -> tuple[Clause, Expr] | None:
+def _loop_side_by_side(
+    call: ir.Call, variable: Callable[[str], str]
+) -> tuple[Clause, ir.Expr] | None:
     """The same for `enumerate` and `zip` of generator expressions without tests.
 
     before::                                  after::
@@ -278,12 +269,12 @@ def _loop_side_by_side(call: Call, variable: Callable[[str], str]) -> tuple[Clau
             body                                      y, z = f(x), item
                                                       body
     """
-    targets: list[Target] = []
-    args: list[Expr] = []
-    items: list[Expr] = []
+    targets: list[ir.Target] = []
+    args: list[ir.Expr] = []
+    items: list[ir.Expr] = []
     if call.fn == _SIDE_BY_SIDE[0]:  # (the count comes first, and is no argument)
         targets.append(variable("i"))
-        items.append(Var(str(targets[0])))
+        items.append(ir.Var(str(targets[0])))
     own = call.args if call.fn == _SIDE_BY_SIDE[1] else call.args[:1]
     found = [loop_over(arg, variable) for arg in own]
     for arg, generated in zip(own, found, strict=True):
@@ -296,7 +287,7 @@ def _loop_side_by_side(call: Call, variable: Callable[[str], str]) -> tuple[Clau
         else:
             targets.append(variable("item"))
             args.append(arg)
-            items.append(Var(str(targets[-1])))
+            items.append(ir.Var(str(targets[-1])))
     if not any(found):
         return None
     again = replace(call, args=(*args, *call.args[len(own) :]))
@@ -307,7 +298,7 @@ def is_inert(expr: Comprehension) -> bool:
     """Whether the elements are numbers, flags and texts that carry no derivative, whatever the
     comprehension goes through and tests: `[0.0 for row in rows]`, `(x > 0 for x in xs)`."""
     keys = expr.key is None or not _may_carry(expr, expr.key)
-    opaque = isinstance(expr.element, Opaque) and not isinstance(expr.element, ir.Text)
+    opaque = isinstance(expr.element, ir.Opaque) and not isinstance(expr.element, ir.Text)
     return keys and not opaque and not carries(expr)
 
 
@@ -317,7 +308,7 @@ def carries(expr: Comprehension) -> bool:
     return _may_carry(expr, expr.element)
 
 
-def _may_carry(expr: Comprehension, element: Expr) -> bool:
+def _may_carry(expr: Comprehension, element: ir.Expr) -> bool:
     if is_constant(element) or is_comparison(element) or is_shape_query(element):
         return False
     match element:
@@ -327,9 +318,9 @@ def _may_carry(expr: Comprehension, element: Expr) -> bool:
             return _may_carry(expr, inner)
         case Closure():
             return _may_capture(expr, element)
-        case Opaque():
+        case ir.Opaque():
             return False
-        case Call(fn=Ref(obj=obj)) if id(obj) in _INERT:
+        case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in _INERT:
             return False
     return not (_is_number(element) and _counts(element, frozenset(_counters(expr))))
 
@@ -348,29 +339,29 @@ def _counters(expr: Comprehension) -> list[str]:
     found = []
     for clause in expr.clauses:
         match clause:
-            case Clause(target=str(name), iter=Call(fn=Ref(obj=obj))) if obj is range:
+            case Clause(target=str(name), iter=ir.Call(fn=ir.Ref(obj=obj))) if obj is range:
                 found.append(name)
-            case Clause(target=(str(name), _), iter=Call(fn=Ref(obj=obj), args=(_,))):
+            case Clause(target=(str(name), _), iter=ir.Call(fn=ir.Ref(obj=obj), args=(_,))):
                 if obj is enumerate:
                     found.append(name)
     return found
 
 
-def _is_number(element: Expr) -> bool:
+def _is_number(element: ir.Expr) -> bool:
     """Whether an element is computed by arithmetic, so that nothing can be written into it."""
     for part in ir.walk(element):
         match part:
-            case Call(fn=Ref(obj=obj) as fn):
+            case ir.Call(fn=ir.Ref(obj=obj) as fn):
                 if not (is_arithmetic(fn) or id(obj) in _INERT or obj is float):
                     return False
-            case Call() | Display():
+            case ir.Call() | ir.Display():
                 return False
     return True
 
 
-def _counts(element: Expr, counters: frozenset[str]) -> bool:
+def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
     """Whether an element depends on counters alone."""
-    data = (p for p in ir.walk(element) if isinstance(p, Ref) and not callable(p.obj))
+    data = (p for p in ir.walk(element) if isinstance(p, ir.Ref) and not callable(p.obj))
     return ir.names_in(element) <= counters and next(data, None) is None
 
 
@@ -379,21 +370,25 @@ def _counts(element: Expr, counters: frozenset[str]) -> bool:
 # `next` of a generator expression.
 
 
-_STOPS = Ref("StopIteration", StopIteration)
+_STOPS = ir.Ref("StopIteration", StopIteration)
 
 
-def is_reduction(call: Call) -> bool:
+def is_reduction(call: ir.Call) -> bool:
     """Whether a call is read as a loop: `functools.reduce(f, xs)`, `next(x for x in xs if x)`."""
     match call:
-        case Call(fn=Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()):
+        case ir.Call(fn=ir.Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()):
             return len(rest) < 2
-        case Call(fn=Ref(obj=builtins.next), args=(Comprehension() as items, *rest), kwargs=()):
+        case ir.Call(
+            fn=ir.Ref(obj=builtins.next), args=(Comprehension() as items, *rest), kwargs=()
+        ):
             one = is_generator(items) and len(items.clauses) == 1 and carries(items)
             return one and bool(items.clauses[0].tests) and len(rest) < 2
     return False
 
 
-def reduction(call: Call, name: str, variable: Callable[[str], str], origin: Origin) -> Block:
+def reduction(
+    call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.Origin
+) -> ir.Block:
     """The statements that such a call stands for, its value by this name; `variable` gives names
     for what they bind besides.
 
@@ -405,14 +400,14 @@ def reduction(call: Call, name: str, variable: Callable[[str], str], origin: Ori
     if isinstance(call.args[0], Comprehension):
         return _first(call, name, variable, origin)
     f, items, *start = call.args
-    first = start[0] if start else Index(items, Const(0), call.at)
-    rest = items if start else Index(items, ir.Slice(Const(1)), call.at)
+    first = start[0] if start else ir.Index(items, ir.Const(0), call.at)
+    rest = items if start else ir.Index(items, ir.Slice(ir.Const(1)), call.at)
     item = variable("item")
-    step = Assign(name, Call(f, (Var(name), Var(item)), (), call.at), origin)
-    return (Assign(name, first, origin), For(item, rest, (step,), origin))
+    step = ir.Assign(name, ir.Call(f, (ir.Var(name), ir.Var(item)), (), call.at), origin)
+    return (ir.Assign(name, first, origin), ir.For(item, rest, (step,), origin))
 
 
-def _first(call: Call, name: str, variable: Callable[[str], str], origin: Origin) -> Block:
+def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.Origin) -> ir.Block:
     """The first item of a generator expression.
 
     before::                                  after::
@@ -428,14 +423,14 @@ def _first(call: Call, name: str, variable: Callable[[str], str], origin: Origin
     assert found is not None
     clause, item = found
     flag = "" if default else variable("found")
-    body: Block = (Assign(name, item, origin), Break(origin))
+    body: ir.Block = (ir.Assign(name, item, origin), ir.Break(origin))
     if flag:
-        body = (Assign(flag, Const(True), origin), *body)
+        body = (ir.Assign(flag, ir.Const(True), origin), *body)
     for test in reversed(clause.tests):
-        body = (If(test, body, (), origin),)
-    loop = For(clause.target, clause.iter, body, origin)
+        body = (ir.If(test, body, (), origin),)
+    loop = ir.For(clause.target, clause.iter, body, origin)
     if not flag:
-        return (Assign(name, default[0], origin), loop)
-    stop = OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
-    missing: Expr = Call(NOT, (Var(flag),))
-    return (Assign(flag, Const(False), origin), loop, If(missing, (stop,), (), origin))
+        return (ir.Assign(name, default[0], origin), loop)
+    stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
+    missing: ir.Expr = ir.Call(NOT, (ir.Var(flag),))
+    return (ir.Assign(flag, ir.Const(False), origin), loop, ir.If(missing, (stop,), (), origin))

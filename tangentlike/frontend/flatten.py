@@ -12,32 +12,6 @@ from typing import Any
 
 from .. import ir
 from ..errors import InternalError, UnsupportedError
-from ..ir import (
-    Assign,
-    Attribute,
-    Block,
-    Break,
-    Call,
-    Const,
-    Display,
-    Do,
-    Expr,
-    For,
-    Function,
-    If,
-    Index,
-    Lazy,
-    Opaque,
-    Origin,
-    Ref,
-    Return,
-    Slice,
-    Stmt,
-    Store,
-    Update,
-    Var,
-    While,
-)
 from ..ir.names import Names
 from .checkpoints import checkpointed
 from .comprehensions import (
@@ -76,11 +50,11 @@ _APART = "Assign the value in a statement of its own first."
 
 
 def flatten(
-    function: Function,
+    function: ir.Function,
     names: Names | None = None,
     scope: Scope | None = None,
     late: frozenset[str] = frozenset(),
-) -> Function:
+) -> ir.Function:
     """Give each intermediate value a name, made from what it holds.
 
     before::                                 after::
@@ -94,14 +68,14 @@ def flatten(
     special = find_special(function, names)
     outer = Scope.of_names({}) if scope is None else scope
     lambdas = Lambdas(outer, Keeping.of(function, late), names)
-    origin = Origin(function.place)
+    origin = ir.Origin(function.place)
     flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
     body = flattener.block(function.body)
     _refuse_hidden_assignments(body)
     return dataclasses.replace(function, body=body)
 
 
-def _refuse_hidden_assignments(body: Block) -> None:
+def _refuse_hidden_assignments(body: ir.Block) -> None:
     """Refuse `any((y := f(x)) > 0 for x in xs)`, which stays as it is, and binds a name."""
     for stmt in ir.statements(body):
         for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
@@ -120,53 +94,53 @@ class _Flattener:
     names: Variables
     special: Special
     lambdas: Lambdas
-    out: list[Stmt]
-    origin: Origin
+    out: list[ir.Stmt]
+    origin: ir.Origin
     calling: tuple[str, ...] = ()
 
-    def statement(self, stmt: Stmt) -> None:
+    def statement(self, stmt: ir.Stmt) -> None:
         match stmt:
-            case Assign(target=target, value=value):
+            case ir.Assign(target=target, value=value):
                 self.assign(target, value)
-            case Store(target=target, value=value):
+            case ir.Store(target=target, value=value):
                 made: Any = self.operand(value)
-                self.out.append(Store(self.place(target), made, self.origin))
-            case Update(target=target, op=op, value=value):
+                self.out.append(ir.Store(self.place(target), made, self.origin))
+            case ir.Update(target=target, op=op, value=value):
                 early = self.special.rebinds(target, (value,)) or self.special.writes(value)
                 place = self.place(target)
-                if isinstance(place, Index) and not is_repeatable(value):
+                if isinstance(place, ir.Index) and not is_repeatable(value):
                     place = dataclasses.replace(place, key=fixed_key(place.key, self.named))
                 old = self.named(place) if early else place  # (Python reads it first)
-                self.out.append(Update(old, op, self.operand(value), self.origin))
-                if early and isinstance(place, Var):
-                    self.out.append(Assign(place.name, old, self.origin))
+                self.out.append(ir.Update(old, op, self.operand(value), self.origin))
+                if early and isinstance(place, ir.Var):
+                    self.out.append(ir.Assign(place.name, old, self.origin))
                 elif early:
-                    self.out.append(Store(place, old, self.origin))
-            case Do(value=value):
+                    self.out.append(ir.Store(place, old, self.origin))
+            case ir.Do(value=value):
                 self.effect(value)
-            case While(test=test) if self.special.within(test):
+            case ir.While(test=test) if self.special.within(test):
                 self.tested_inside(stmt)
-            case If(test=test):
+            case ir.If(test=test):
                 test = self.test(test)
                 self.out.append(
                     dataclasses.replace(ir.map_statement(stmt, block=self.block), test=test)
                 )
-            case While():
+            case ir.While():
                 self.out.append(ir.map_statement(stmt, block=self.block))
             case Define(function=inner):
                 self.defined(inner.name)
-            case For(iter=iterable):
+            case ir.For(iter=iterable):
                 header = self.header(iterable)
                 loop: Any = ir.map_statement(stmt, block=self.block)
                 self.out.append(dataclasses.replace(loop, iter=header))
-            case Return(value=value) if value is not None:
-                self.out.append(Return(self.returned(value), self.origin))
+            case ir.Return(value=value) if value is not None:
+                self.out.append(ir.Return(self.returned(value), self.origin))
             case _:
                 self.out.append(stmt)
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: ir.Block) -> ir.Block:
         """A block with each of its statements flattened."""
-        out: list[Stmt] = []
+        out: list[ir.Stmt] = []
         for stmt in block:
             before = len(out)
             dataclasses.replace(self, out=out, origin=stmt.origin).statement(stmt)
@@ -179,7 +153,7 @@ class _Flattener:
         """A flattener for a branch that is made here."""
         return dataclasses.replace(self, out=[])
 
-    def tested_inside(self, loop: While) -> None:
+    def tested_inside(self, loop: ir.While) -> None:
         """A loop whose test needs statements: they go into its body.
 
         before::                         after::
@@ -192,28 +166,28 @@ class _Flattener:
         """
         head = self.inner()
         test = head.test(loop.test)
-        body, leave = self.block(loop.body), Break(self.origin)
-        choice = If(test, body, (leave,), self.origin)
+        body, leave = self.block(loop.body), ir.Break(self.origin)
+        choice = ir.If(test, body, (leave,), self.origin)
         if not body:
-            choice = If(negated(test), (leave,), (), self.origin)
-        self.out.append(While(Const(True), (*head.out, choice), self.origin))
+            choice = ir.If(negated(test), (leave,), (), self.origin)
+        self.out.append(ir.While(ir.Const(True), (*head.out, choice), self.origin))
 
-    def test(self, expr: Expr) -> Expr:
+    def test(self, expr: ir.Expr) -> ir.Expr:
         """A test, whole unless something in it needs a statement."""
         if not self.special.within(expr):
             return expr
-        if isinstance(expr, Call) and is_truth(expr.fn):
+        if isinstance(expr, ir.Call) and is_truth(expr.fn):
             return dataclasses.replace(expr, args=self.operands(expr.args))
         return self.operand(expr)
 
     # ------------------------------------------------------------------------- statements
 
-    def assign(self, target: ir.Target, value: Expr) -> None:
+    def assign(self, target: ir.Target, value: ir.Expr) -> None:
         """`target = value`, the value one operation."""
         if isinstance(value, Closure) and target in self.special.functions:
             self.defined(str(target))
             return
-        if isinstance(value, Lazy) and not self.whole(value):
+        if isinstance(value, ir.Lazy) and not self.whole(value):
             if isinstance(target, str):
                 self.branches(target, value)
                 return
@@ -224,13 +198,15 @@ class _Flattener:
                 return
             value = self.named(value)
         value = self.operation(value)
-        if isinstance(target, tuple) and isinstance(value, Display):  # (an inner function gave it)
+        if isinstance(target, tuple) and isinstance(
+            value, ir.Display
+        ):  # (an inner function gave it)
             self.out.extend(self.block(unpacked(target, value, self.origin, self.names.names)))
             return
-        if value != Var(target if isinstance(target, str) else ""):
-            self.out.append(Assign(target, value, self.origin))
+        if value != ir.Var(target if isinstance(target, str) else ""):
+            self.out.append(ir.Assign(target, value, self.origin))
 
-    def branches(self, target: str, value: Lazy) -> None:
+    def branches(self, target: str, value: ir.Lazy) -> None:
         """A value chosen by a test, as an `If` that binds the target."""
         if value.form == "if":
             test, then, otherwise = value.items
@@ -239,21 +215,21 @@ class _Flattener:
             body.assign(target, then)
             orelse.assign(target, otherwise)
             if body.out:
-                self.out.append(If(test, tuple(body.out), tuple(orelse.out), self.origin))
+                self.out.append(ir.If(test, tuple(body.out), tuple(orelse.out), self.origin))
             elif orelse.out:
-                self.out.append(If(negated(test), tuple(orelse.out), (), self.origin))
+                self.out.append(ir.If(negated(test), tuple(orelse.out), (), self.origin))
             return
         first, *others = value.items
         if any(target in ir.names_in(item) for item in others):
             name = self.names.temporary(value)
             self.branches(name, value)
-            self.out.append(Assign(target, Var(name), self.origin))
+            self.out.append(ir.Assign(target, ir.Var(name), self.origin))
             return
         self.assign(target, first)
         rest = self.inner()
-        rest.assign(target, others[0] if len(others) == 1 else Lazy(value.form, tuple(others)))
-        test = Var(target) if value.form == "and" else negated(Var(target))
-        self.out.append(If(test, tuple(rest.out), (), self.origin))
+        rest.assign(target, others[0] if len(others) == 1 else ir.Lazy(value.form, tuple(others)))
+        test = ir.Var(target) if value.form == "and" else negated(ir.Var(target))
+        self.out.append(ir.If(test, tuple(rest.out), (), self.origin))
 
     def defined(self, name: str) -> None:
         """What the definition of a local function evaluates: its defaults."""
@@ -266,54 +242,54 @@ class _Flattener:
             made = loop(value, target, variable, self.names.local, self.origin)
             self.out.extend(self.block(made))
 
-    def effect(self, value: Expr) -> None:
+    def effect(self, value: ir.Expr) -> None:
         """An expression evaluated for what it does."""
         match value:
             case Comprehension() if becomes_loop(value):
                 self.named(value)
-            case Lazy(form="if", items=(test, then, otherwise)):
+            case ir.Lazy(form="if", items=(test, then, otherwise)):
                 test = self.test(test)
                 body, orelse = self.inner(), self.inner()
                 body.effect(then)
                 orelse.effect(otherwise)
-                self.out.append(If(test, tuple(body.out), tuple(orelse.out), self.origin))
-            case Lazy(form=form, items=(first, *others)):
+                self.out.append(ir.If(test, tuple(body.out), tuple(orelse.out), self.origin))
+            case ir.Lazy(form=form, items=(first, *others)):
                 first = self.test(first)
                 rest = self.inner()
-                rest.effect(others[0] if len(others) == 1 else Lazy(form, tuple(others)))
+                rest.effect(others[0] if len(others) == 1 else ir.Lazy(form, tuple(others)))
                 test = first if form == "and" else negated(first)
-                self.out.append(If(test, tuple(rest.out), (), self.origin))
+                self.out.append(ir.If(test, tuple(rest.out), (), self.origin))
             case _:
-                self.out.append(Do(self.operation(value), self.origin))
+                self.out.append(ir.Do(self.operation(value), self.origin))
 
     def place(self, target: Any) -> Any:
         """A written item or attribute of a named value."""
         match target:
-            case Index(base=base, key=key):
-                return Index(self.operand(base), self.key(key), target.at)
-            case Attribute(base=base, name=name):
-                return Attribute(self.operand(base), name, target.at)
+            case ir.Index(base=base, key=key):
+                return ir.Index(self.operand(base), self.key(key), target.at)
+            case ir.Attribute(base=base, name=name):
+                return ir.Attribute(self.operand(base), name, target.at)
         return target
 
-    def header(self, expr: Expr) -> Expr:
+    def header(self, expr: ir.Expr) -> ir.Expr:
         """What a `for` goes through, its operands named."""
-        if isinstance(expr, Opaque) and not becomes_loop(expr) and not ir.is_starred(expr):
+        if isinstance(expr, ir.Opaque) and not becomes_loop(expr) and not ir.is_starred(expr):
             return expr
-        if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
+        if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and id(expr.fn.obj) in HEADERS:
             kwargs = tuple((word, self.operand(v)) for word, v in expr.kwargs)
             return dataclasses.replace(expr, args=tuple(map(self.header, expr.args)), kwargs=kwargs)
         return self.operand(expr)
 
-    def returned(self, expr: Expr) -> Expr:
+    def returned(self, expr: ir.Expr) -> ir.Expr:
         """An expression of atoms: displays of results keep their form."""
-        if isinstance(expr, Display) and not self.special.within(expr):
+        if isinstance(expr, ir.Display) and not self.special.within(expr):
             keys = tuple(map(self.operand, expr.keys))
             return dataclasses.replace(expr, items=tuple(map(self.returned, expr.items)), keys=keys)
         return self.operand(expr)
 
     # ------------------------------------------------------------------------ expressions
 
-    def operand(self, expr: Expr) -> Expr:
+    def operand(self, expr: ir.Expr) -> ir.Expr:
         """An atom for the value of an expression (or what stays nested as an operand)."""
         if isinstance(expr, Closure):
             expr = self.lambdas.lifted(expr, self.origin)
@@ -321,64 +297,64 @@ class _Flattener:
             return ir.rebuild(expr, self.operand)
         return expr if stays_nested(expr) else self.named(expr)
 
-    def named(self, expr: Expr) -> Var:
+    def named(self, expr: ir.Expr) -> ir.Var:
         """A temporary that holds the expression."""
         if isinstance(expr, Refused):
             return self.operation(expr)  # type: ignore[return-value]
         if isinstance(expr, Walrus):
             self.assign(expr.target, expr.value)
-            return Var(expr.target)
-        if isinstance(expr, Lazy) and not self.whole(expr):
+            return ir.Var(expr.target)
+        if isinstance(expr, ir.Lazy) and not self.whole(expr):
             name = self.names.temporary(expr)
             self.branches(name, expr)
-            return Var(name)
+            return ir.Var(name)
         if isinstance(expr, Comprehension) and becomes_loop(expr):
             name = self.names.temporary(expr)
             self.collected(name, expr)
-            return Var(name)
+            return ir.Var(name)
         value = self.operation(expr)
-        if isinstance(expr, Call) and self.special.calls(expr) and isinstance(value, Var):
+        if isinstance(expr, ir.Call) and self.special.calls(expr) and isinstance(value, ir.Var):
             return value
         name = self.names.temporary(value)
-        self.out.append(Assign(name, value, self.origin))
-        return Var(name)
+        self.out.append(ir.Assign(name, value, self.origin))
+        return ir.Var(name)
 
-    def operation(self, expr: Expr) -> Expr:
+    def operation(self, expr: ir.Expr) -> ir.Expr:
         """The expression as one operation on atoms."""
         if stays_nested(expr) or (is_comparison(expr) and not self.special.within(expr)):
             return expr
         match expr:
             case Refused(refusal=refusal):
                 self.out.append(raising(refusal, self.origin.place))
-                return Const(None)
+                return ir.Const(None)
             case Closure():
                 return self.operation(self.lambdas.lifted(expr, self.origin))
-            case Walrus() | Lazy() if self.special.within(expr):
+            case Walrus() | ir.Lazy() if self.special.within(expr):
                 return self.named(expr)
-            case Lazy() if not keeps_whole(expr):
+            case ir.Lazy() if not keeps_whole(expr):
                 return self.named(expr)
             case Comprehension() if becomes_loop(expr):
                 return self.named(expr)
-            case Call(fn=Var(name)) if name in self.special.functions:
+            case ir.Call(fn=ir.Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
-            case Call() if is_reduction(expr):
+            case ir.Call() if is_reduction(expr):
                 return self.reduced(expr)
-            case Call():
+            case ir.Call():
                 return self.call(expr)
-            case Index(base=base, key=key):
-                return Index(self.operand(base), self.key(key), expr.at)
-            case Attribute(base=base, name=name):
-                return Attribute(self.operand(base), name, expr.at)
-            case Display(keys=keys, items=items):
+            case ir.Index(base=base, key=key):
+                return ir.Index(self.operand(base), self.key(key), expr.at)
+            case ir.Attribute(base=base, name=name):
+                return ir.Attribute(self.operand(base), name, expr.at)
+            case ir.Display(keys=keys, items=items):
                 keys = tuple(map(self.operand, keys))
                 return dataclasses.replace(expr, keys=keys, items=self.operands(items))
         return expr
 
-    def whole(self, expr: Lazy) -> bool:
+    def whole(self, expr: ir.Lazy) -> bool:
         """Whether a lazy expression needs no branches."""
         return keeps_whole(expr) and not self.special.within(expr)
 
-    def inlined(self, call: Call, name: str) -> Expr:
+    def inlined(self, call: ir.Call, name: str) -> ir.Expr:
         """The value of a call of a local function, its statements put before this one."""
         if name in self.calling:
             raise InternalError("lower", f"the inner function `{name}` calls itself")
@@ -390,18 +366,18 @@ class _Flattener:
         self.out.extend(inside.block(body))
         return inside.operation(value)
 
-    def reduced(self, call: Call) -> Expr:
+    def reduced(self, call: ir.Call) -> ir.Expr:
         """`functools.reduce(f, xs, start)` and the like as the loop that it is."""
         call = dataclasses.replace(call, args=self.operands(consumed(call).args))
         name = self.names.temporary(call)
         self.out.extend(self.block(reduction(call, name, self.names.local, self.origin)))
-        return Var(name)
+        return ir.Var(name)
 
-    def call(self, call: Call) -> Expr:
+    def call(self, call: ir.Call) -> ir.Expr:
         call = consumed(call)
         fn = call.fn
-        if isinstance(fn, Attribute):
-            fn = Attribute(self.operand(fn.base), fn.name, fn.at)
+        if isinstance(fn, ir.Attribute):
+            fn = ir.Attribute(self.operand(fn.base), fn.name, fn.at)
         elif not is_atom(fn):
             fn = self.operand(fn)
         places = (*range(len(call.args)), *(word for word, _ in call.kwargs))
@@ -410,9 +386,11 @@ class _Flattener:
         args = values[: len(call.args)]
         words = (word for word, _ in call.kwargs)
         kwargs = tuple(zip(words, values[len(call.args) :], strict=True))
-        return Call(fn, args, kwargs, call.at)
+        return ir.Call(fn, args, kwargs, call.at)
 
-    def operands(self, exprs: Sequence[Expr], shapes: Sequence[bool] = ()) -> tuple[Expr, ...]:
+    def operands(
+        self, exprs: Sequence[ir.Expr], shapes: Sequence[bool] = ()
+    ) -> tuple[ir.Expr, ...]:
         """Operands from left to right. A size is read early if a later operand could change it."""
         result = []
         for number, expr in enumerate(exprs):
@@ -427,19 +405,19 @@ class _Flattener:
                 result.append(self.operand(expr))
         return tuple(result)
 
-    def key(self, expr: Expr) -> Expr:
+    def key(self, expr: ir.Expr) -> ir.Expr:
         """A key, whole but for calls in it, which are made once and named."""
         return flat_key(expr, self.operand, self.special.within)
 
 
-def _ends(made: Sequence[Stmt], block: Block) -> Block:
+def _ends(made: Sequence[ir.Stmt], block: ir.Block) -> ir.Block:
     """What ends a block of which no more than this is reached: the contexts that were entered are
     left, and a function returns."""
     entered = sum(isinstance(s, ir.Enter) - isinstance(s, ir.Leave) for s in made)
     leaves = [s for s in block if isinstance(s, ir.Leave)]
     ends = leaves[len(leaves) - entered :] if entered else []
-    if isinstance(block[-1], Return):
-        ends.append(Return(Const(None), block[-1].origin))  # type: ignore[arg-type]
+    if isinstance(block[-1], ir.Return):
+        ends.append(ir.Return(ir.Const(None), block[-1].origin))  # type: ignore[arg-type]
     return tuple(ends)
 
 
@@ -453,7 +431,9 @@ _KEY_FUNCTIONS = frozenset(
 )
 
 
-def flat_key(expr: Expr, operand: Callable[[Expr], Expr], within: Callable[[Expr], bool]) -> Expr:
+def flat_key(
+    expr: ir.Expr, operand: Callable[[ir.Expr], ir.Expr], within: Callable[[ir.Expr], bool]
+) -> ir.Expr:
     """A key with the calls in it named by `operand`; `within` says what needs statements.
 
     before::                         after::
@@ -461,23 +441,23 @@ def flat_key(expr: Expr, operand: Callable[[Expr], Expr], within: Callable[[Expr
                                          x[argmax_y + 1, :n]
     """
     match expr:
-        case Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
+        case ir.Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
             pass
-        case Call(fn=Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
+        case ir.Call(fn=ir.Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
             pass
-        case Call() | Walrus():
+        case ir.Call() | Walrus():
             return operand(expr)
-        case Lazy() if not keeps_whole(expr) or within(expr):
+        case ir.Lazy() if not keeps_whole(expr) or within(expr):
             return operand(expr)
-        case Opaque() | Lazy():
+        case ir.Opaque() | ir.Lazy():
             return expr
     return ir.rebuild(expr, lambda part: flat_key(part, operand, within))
 
 
-def fixed_key(key: Expr, named: Callable[[Expr], Expr]) -> Expr:
+def fixed_key(key: ir.Expr, named: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
     """A key evaluated now: every part of it that is no atom gets a name."""
     if is_atom(key):
         return key
-    if isinstance(key, Slice) or (isinstance(key, Display) and key.form == "tuple"):
+    if isinstance(key, ir.Slice) or (isinstance(key, ir.Display) and key.form == "tuple"):
         return ir.rebuild(key, lambda part: fixed_key(part, named))
     return named(key)

@@ -19,24 +19,8 @@ from typing import Any
 
 import gast
 
-from .. import runtime
+from .. import ir, runtime
 from ..errors import UnsupportedError
-from ..ir import (
-    Assign,
-    Attribute,
-    Call,
-    Const,
-    Display,
-    Expr,
-    If,
-    Index,
-    Lazy,
-    Origin,
-    Ref,
-    Slice,
-    Var,
-    is_starred,
-)
 from ..ir.names import Names
 from ..runtime.records import attribute_of
 from .expressions import Reader
@@ -45,27 +29,31 @@ from .operators import COMPARE, IN, NOT
 # Classes of which the one positional pattern means the subject itself (PEP 634).
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
-_ISINSTANCE, _LEN, _LIST = Ref("isinstance", isinstance), Ref("len", len), Ref("list", list)
-_HASATTR = Ref("hasattr", hasattr)
-_SEQUENCE, _MAPPING = (
-    Ref("is_sequence", runtime.is_sequence),
-    Ref("is_mapping", runtime.is_mapping),
+_ISINSTANCE, _LEN, _LIST = (
+    ir.Ref("isinstance", isinstance),
+    ir.Ref("len", len),
+    ir.Ref("list", list),
 )
-_REST = Ref("other_entries", runtime.other_entries)
-_AT_LEAST, _SAME = Ref(">=", operator.ge), COMPARE[gast.Eq]
+_HASATTR = ir.Ref("hasattr", hasattr)
+_SEQUENCE, _MAPPING = (
+    ir.Ref("is_sequence", runtime.is_sequence),
+    ir.Ref("is_mapping", runtime.is_mapping),
+)
+_REST = ir.Ref("other_entries", runtime.other_entries)
+_AT_LEAST, _SAME = ir.Ref(">=", operator.ge), COMPARE[gast.Eq]
 
 
 @dataclass(frozen=True)
 class Matched:
     """What a pattern asks, each only where those before it hold, and the names it then binds."""
 
-    tests: tuple[Expr, ...] = ()
-    binds: Mapping[str, Expr] = field(default_factory=dict)
+    tests: tuple[ir.Expr, ...] = ()
+    binds: Mapping[str, ir.Expr] = field(default_factory=dict)
 
     @property
     def never(self) -> bool:
         """Whether nothing matches."""
-        return Const(False) in self.tests
+        return ir.Const(False) in self.tests
 
     def __add__(self, other: Matched) -> Matched:
         return Matched(self.tests + other.tests, {**self.binds, **other.binds})
@@ -77,13 +65,13 @@ class Patterns:
 
     reader: Reader
 
-    def read(self, node: Any, subject: Expr) -> Matched:
+    def read(self, node: Any, subject: ir.Expr) -> Matched:
         """What it means that the value of an expression matches a pattern."""
         match node:
             case gast.MatchValue():
-                return Matched((Call(_SAME, (subject, self.reader.read(node.value))),))
+                return Matched((ir.Call(_SAME, (subject, self.reader.read(node.value))),))
             case gast.MatchSingleton():
-                return Matched((Call(COMPARE[gast.Is], (subject, Const(node.value))),))
+                return Matched((ir.Call(COMPARE[gast.Is], (subject, ir.Const(node.value))),))
             case gast.MatchAs():
                 inner = Matched() if node.pattern is None else self.read(node.pattern, subject)
                 return inner + Matched(binds={node.name: subject} if node.name else {})
@@ -105,11 +93,11 @@ class Patterns:
         for part, test in reversed(list(zip(parts, tests, strict=True))[:-1]):
             for name, value in part.binds.items():
                 if binds[name] != value:
-                    binds[name] = Lazy("if", (test, value, binds[name]))
+                    binds[name] = ir.Lazy("if", (test, value, binds[name]))
         always = not parts[-1].tests
-        return Matched(() if always else (Lazy("or", tuple(tests)),), binds)
+        return Matched(() if always else (ir.Lazy("or", tuple(tests)),), binds)
 
-    def _sequence(self, parts: Sequence[Any], subject: Expr) -> Matched:
+    def _sequence(self, parts: Sequence[Any], subject: ir.Expr) -> Matched:
         stars = [n for n, part in enumerate(parts) if isinstance(part, gast.MatchStar)]
         found = _long_enough(subject, len(parts) - len(stars), bool(stars))
         if found.never:
@@ -124,25 +112,25 @@ class Patterns:
                 found += Matched(binds={part.name: _rest(subject, place, end)})
         return found
 
-    def _mapping(self, node: Any, subject: Expr) -> Matched:
-        found = Matched((Call(_MAPPING, (subject,)),))
+    def _mapping(self, node: Any, subject: ir.Expr) -> Matched:
+        found = Matched((ir.Call(_MAPPING, (subject,)),))
         for key_node, part in zip(node.keys, node.patterns, strict=True):
             key = self.reader.read(key_node)
-            found += Matched((Call(IN, (key, subject)),))
-            found += self.read(part, Index(subject, key))
+            found += Matched((ir.Call(IN, (key, subject)),))
+            found += self.read(part, ir.Index(subject, key))
         if node.rest:
-            keys = Display("tuple", tuple(map(self.reader.read, node.keys)))
+            keys = ir.Display("tuple", tuple(map(self.reader.read, node.keys)))
             found += Matched(
-                binds={node.rest: Call(_REST, (subject, keys), at=self.reader.at(node))}
+                binds={node.rest: ir.Call(_REST, (subject, keys), at=self.reader.at(node))}
             )
         return found
 
-    def _instance(self, node: Any, subject: Expr) -> Matched:
+    def _instance(self, node: Any, subject: ir.Expr) -> Matched:
         cls = self.reader.read(node.cls)
-        found = Matched((Call(_ISINSTANCE, (subject, cls)),))
-        if len(node.patterns) == 1 and isinstance(cls, Ref) and cls.obj in _WHOLE:
+        found = Matched((ir.Call(_ISINSTANCE, (subject, cls)),))
+        if len(node.patterns) == 1 and isinstance(cls, ir.Ref) and cls.obj in _WHOLE:
             return found + self.read(node.patterns[0], subject)
-        names = attribute_of(cls.obj, "__match_args__", ()) if isinstance(cls, Ref) else ()
+        names = attribute_of(cls.obj, "__match_args__", ()) if isinstance(cls, ir.Ref) else ()
         if len(names) < len(node.patterns):
             raise UnsupportedError(
                 "the positional patterns of this class have no known names",
@@ -153,36 +141,42 @@ class Patterns:
         parts += zip(node.kwd_attrs, node.kwd_patterns, strict=True)
         for name, part in parts:
             if name not in names:
-                found += Matched((Call(_HASATTR, (subject, Const(name))),))
-            found += self.read(part, Attribute(subject, name, self.reader.at(node)))
+                found += Matched((ir.Call(_HASATTR, (subject, ir.Const(name))),))
+            found += self.read(part, ir.Attribute(subject, name, self.reader.at(node)))
         return found
 
 
-def _long_enough(subject: Expr, count: int, more: bool) -> Matched:
+def _long_enough(subject: ir.Expr, count: int, more: bool) -> Matched:
     """Whether the subject is a sequence of so many items, or also of more; of one that is written
     out it is known."""
-    if isinstance(subject, Display):
+    if isinstance(subject, ir.Display):
         size = len(subject.items)
-        return Matched() if size == count or (more and size > count) else Matched((Const(False),))
-    long = Call(_AT_LEAST if more else _SAME, (Call(_LEN, (subject,)), Const(count)))
-    return Matched((Call(_SEQUENCE, (subject,)), long))
+        return (
+            Matched() if size == count or (more and size > count) else Matched((ir.Const(False),))
+        )
+    long = ir.Call(_AT_LEAST if more else _SAME, (ir.Call(_LEN, (subject,)), ir.Const(count)))
+    return Matched((ir.Call(_SEQUENCE, (subject,)), long))
 
 
-def _item(subject: Expr, place: int) -> Expr:
-    return subject.items[place] if isinstance(subject, Display) else Index(subject, Const(place))
+def _item(subject: ir.Expr, place: int) -> ir.Expr:
+    return (
+        subject.items[place]
+        if isinstance(subject, ir.Display)
+        else ir.Index(subject, ir.Const(place))
+    )
 
 
-def _rest(subject: Expr, place: int, end: int) -> Expr:
+def _rest(subject: ir.Expr, place: int, end: int) -> ir.Expr:
     """The list of the items from `place` on, to `end` counted from behind."""
-    if isinstance(subject, Display):
-        return Display("list", subject.items[place : end or None])
-    items = Slice(Const(place) if place else None, Const(end) if end else None)
-    return Call(_LIST, (Index(subject, items),))
+    if isinstance(subject, ir.Display):
+        return ir.Display("list", subject.items[place : end or None])
+    items = ir.Slice(ir.Const(place) if place else None, ir.Const(end) if end else None)
+    return ir.Call(_LIST, (ir.Index(subject, items),))
 
 
-def is_taken_apart(subject: Expr, patterns: Sequence[Any]) -> bool:
+def is_taken_apart(subject: ir.Expr, patterns: Sequence[Any]) -> bool:
     """Whether the subject is a sequence that is written out, and only its items are asked for."""
-    written = isinstance(subject, Display) and not any(map(is_starred, subject.items))
+    written = isinstance(subject, ir.Display) and not any(map(ir.is_starred, subject.items))
     return written and all(map(_takes_apart, patterns))
 
 
@@ -203,7 +197,7 @@ def captured(node: Any) -> set[str]:
 
 
 def cases(
-    parts: Sequence[tuple[Matched, Expr | None, Sequence[Any], Origin]], names: Names
+    parts: Sequence[tuple[Matched, ir.Expr | None, Sequence[Any], ir.Origin]], names: Names
 ) -> list[Any]:
     """The cases as one chain of branches: (pattern, guard, body, origin) each, from the first.
 
@@ -211,28 +205,30 @@ def cases(
     """
     chain: list[Any] = []
     for found, guard, body, origin in reversed(parts):
-        binds = [Assign(name, value, origin) for name, value in found.binds.items()]
+        binds = [ir.Assign(name, value, origin) for name, value in found.binds.items()]
         if guard is not None and binds:
             flag = names.fresh("matched")
-            ask = (*binds, Assign(flag, guard, origin))
-            first = [Assign(flag, Const(False), origin)]
+            ask = (*binds, ir.Assign(flag, guard, origin))
+            first = [ir.Assign(flag, ir.Const(False), origin)]
             first += _branch(_all(found.tests), ask, (), origin)
-            chain = [*first, *_branch(Var(flag), body, chain, origin)]
+            chain = [*first, *_branch(ir.Var(flag), body, chain, origin)]
         else:
             tests = found.tests if guard is None else (*found.tests, guard)
             chain = list(_branch(_all(tests), (*binds, *body), chain, origin))
     return chain
 
 
-def _branch(test: Expr, body: Sequence[Any], orelse: Sequence[Any], origin: Origin) -> list[Any]:
-    if test == Const(True):
+def _branch(
+    test: ir.Expr, body: Sequence[Any], orelse: Sequence[Any], origin: ir.Origin
+) -> list[Any]:
+    if test == ir.Const(True):
         return [*body]
     if not body and orelse:
-        return [If(Call(NOT, (test,)), tuple(orelse), (), origin)]
-    return [If(test, tuple(body), tuple(orelse), origin)]
+        return [ir.If(ir.Call(NOT, (test,)), tuple(orelse), (), origin)]
+    return [ir.If(test, tuple(body), tuple(orelse), origin)]
 
 
-def _all(tests: Sequence[Expr]) -> Expr:
+def _all(tests: Sequence[ir.Expr]) -> ir.Expr:
     if not tests:
-        return Const(True)
-    return tests[0] if len(tests) == 1 else Lazy("and", tuple(tests))
+        return ir.Const(True)
+    return tests[0] if len(tests) == 1 else ir.Lazy("and", tuple(tests))

@@ -15,22 +15,6 @@ import gast
 
 from .. import ir
 from ..errors import InternalError, UnsupportedError
-from ..ir import (
-    Block,
-    Break,
-    Const,
-    Do,
-    Expr,
-    For,
-    Function,
-    If,
-    OpaqueStmt,
-    Origin,
-    Ref,
-    Return,
-    Update,
-    While,
-)
 from ..ir.names import Names
 from . import nested
 from .abbreviations import is_logging
@@ -64,11 +48,11 @@ class StatementReader:
     repeated: bool = False
     outer: Outer = NO_OUTER
     managers: bool = False
-    at_yield: Callable[[Expr], Sequence[Any]] | None = None
+    at_yield: Callable[[ir.Expr], Sequence[Any]] | None = None
     tried: bool = False
     inside: frozenset[Any] = frozenset()  # the generator functions whose statements these are
 
-    def block(self, nodes: Sequence[gast.AST]) -> Block:
+    def block(self, nodes: Sequence[gast.AST]) -> ir.Block:
         """The IR of a list of statements, up to the first one that is cut out."""
         cuts = None if self.tried else cuts_made()
         if cuts is None:
@@ -103,10 +87,10 @@ class StatementReader:
         return self._bound([node.target], reader.read(node.value), line, reader)
 
     def _bound(
-        self, nodes: Sequence[gast.AST], value: Expr, line: Line, reader: Reader
+        self, nodes: Sequence[gast.AST], value: ir.Expr, line: Line, reader: Reader
     ) -> Sequence[Any]:
         """An assignment; what is bound outside the function gets its value last."""
-        origin, late = Origin(line.whole()), []
+        origin, late = ir.Origin(line.whole()), []
         targets: list[nested.Place] = []
         for node in nodes:
             if isinstance(node, gast.Name) and node.id in self.outer.names:
@@ -118,15 +102,15 @@ class StatementReader:
         return [nested.Assignment(tuple(targets), value, origin), *late]
 
     def augmented(self, node: gast.AugAssign, line: Line, reader: Reader) -> Sequence[Any]:
-        value, origin = reader.read(node.value), Origin(line.whole())
+        value, origin = reader.read(node.value), ir.Origin(line.whole())
         if isinstance(node.target, gast.Name) and node.target.id in self.outer.names:
             return self.outer.updated(node, value, self.names, origin)
         target: Any = self._target(node.target, line, reader)
-        return [Update(target, UPDATE[type(node.op)], value, origin)]
+        return [ir.Update(target, UPDATE[type(node.op)], value, origin)]
 
     def declaration(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
         """`global` and `nonlocal`; in an inner function they are about its surroundings."""
-        return self.outer.declared(node, Origin(line.whole())) if self.outer.names else []
+        return self.outer.declared(node, ir.Origin(line.whole())) if self.outer.names else []
 
     def _target(self, node: gast.AST, line: Line, reader: Reader) -> nested.Place:
         if isinstance(node, gast.Tuple | gast.List):
@@ -152,7 +136,7 @@ class StatementReader:
             return self.opaque(node, line, reader)
         if isinstance(node.value, gast.Yield) and self.at_yield is not None:
             value = node.value.value
-            return self.at_yield(Const(None) if value is None else reader.read(value))
+            return self.at_yield(ir.Const(None) if value is None else reader.read(value))
         if isinstance(node.value, gast.YieldFrom) and self.at_yield is not None:
             item = gast.Name(self.names.fresh("item"), gast.Store(), None, None)
             taken = gast.Expr(gast.Yield(gast.Name(item.id, gast.Load(), None, None)))
@@ -163,7 +147,7 @@ class StatementReader:
             return dataclasses.replace(self, lookup=self._knowing(item.id)).for_loop(
                 loop, line, reader
             )
-        return [Do(reader.read(node.value), Origin(line.whole()))]
+        return [ir.Do(reader.read(node.value), ir.Origin(line.whole()))]
 
     def _knowing(self, name: str) -> Lookup:
         """The meaning of names where one more is local."""
@@ -172,10 +156,10 @@ class StatementReader:
     def conditional(self, node: gast.If, line: Line, reader: Reader) -> Sequence[Any]:
         test = reader.read(node.test)
         body, orelse = self.block(node.body), self.block(node.orelse)
-        return [If(test, body, orelse, Origin(line.whole()))]
+        return [ir.If(test, body, orelse, ir.Origin(line.whole()))]
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
-        iterable, origin = reader.read(node.iter), Origin(line.whole())
+        iterable, origin = reader.read(node.iter), ir.Origin(line.whole())
         through = None if node.orelse else self._through_generator(node, iterable, line)
         if through is not None:
             return through
@@ -184,7 +168,7 @@ class StatementReader:
             taken = self.names.fresh("item")
             whole = self._target(node.target, line, reader)
             unpacked: Any = nested.Assignment((whole,), ir.Var(taken), origin)
-            loop = For(taken, iterable, (unpacked, *body), origin)
+            loop = ir.For(taken, iterable, (unpacked, *body), origin)
             return run_unless_broken(loop, self.block(node.orelse), self.names)
         target = self._loop_target(node.target, line)
         place: nested.Place | None = (
@@ -197,15 +181,15 @@ class StatementReader:
                 assigned: Any = nested.Assignment((place,), item, origin)
                 body = (assigned, *body)
                 for test in reversed(clause.tests):
-                    body = (If(test, body, (), origin),)
+                    body = (ir.If(test, body, (), origin),)
                 target, iterable = clause.target, clause.iter
-        loop = For(target, iterable, body, origin)
+        loop = ir.For(target, iterable, body, origin)
         return run_unless_broken(loop, self.block(node.orelse), self.names)
 
-    def _through_generator(self, node: gast.For, iterable: Expr, line: Line) -> Block | None:
+    def _through_generator(self, node: gast.For, iterable: ir.Expr, line: Line) -> ir.Block | None:
         """A loop through the call of a generator function as what that does, the body of the loop
         in the place of each `yield`; None where its statements cannot stand here."""
-        origin = Origin(line.whole())
+        origin = ir.Origin(line.whole())
         beside = Beside.of(iterable, self.names, origin)
         generator = loop_generator(beside.generator, self.lookup, self.names, origin)
         if generator is None or generator.code in self.inside:
@@ -214,7 +198,7 @@ class StatementReader:
         after: list[Any] = []
         reader = Reader(self.lookup, line.place, self.tried)
 
-        def at_yield(value: Expr) -> Block:
+        def at_yield(value: ir.Expr) -> ir.Block:
             bound: Any = self._bound([node.target], beside.item(value), line, reader)
             whole = (*beside.ended, *bound, *beside.counted, *self._round(node.body))
             first, body, last = turn(whole, self.names, origin)
@@ -252,16 +236,16 @@ class StatementReader:
         raise InternalError("lower", f"a loop binds {type(node).__name__}")
 
     def while_loop(self, node: gast.While, line: Line, reader: Reader) -> Sequence[Any]:
-        loop = While(reader.read(node.test), self._round(node.body), Origin(line.whole()))
+        loop = ir.While(reader.read(node.test), self._round(node.body), ir.Origin(line.whole()))
         return run_unless_broken(loop, self.block(node.orelse), self.names)
 
-    def _round(self, nodes: Sequence[gast.AST]) -> Block:
+    def _round(self, nodes: Sequence[gast.AST]) -> ir.Block:
         """The body of a loop."""
         return dataclasses.replace(self, repeated=True).block(nodes)
 
     def context(self, node: gast.With, line: Line, reader: Reader) -> Sequence[Any]:
         """A `with` of several items is one within the other."""
-        origin = Origin(line.whole())
+        origin = ir.Origin(line.whole())
         before, body, after = without_jumps(self.block(node.body), self.names)
         for item in reversed(node.items):
             context = reader.read(item.context_expr)
@@ -279,17 +263,17 @@ class StatementReader:
         return [*before, *body, *after]
 
     def _written_out(
-        self, target: Any, context: Expr, body: Block, line: Line, reader: Reader
-    ) -> Block | None:
+        self, target: Any, context: ir.Expr, body: ir.Block, line: Line, reader: Reader
+    ) -> ir.Block | None:
         """A manager's own statements around a body, where they are asked for and can be read."""
         if not self.managers or (target is None and not ir.names_in(context)):
             return None
-        origin = Origin(line.whole())
+        origin = ir.Origin(line.whole())
 
-        def bind(value: Expr) -> Block:
+        def bind(value: ir.Expr) -> ir.Block:
             if target is not None:
                 return tuple(self._bound([target], value, line, reader))
-            return () if isinstance(value, Const | ir.Var) else (Do(value, origin),)
+            return () if isinstance(value, ir.Const | ir.Var) else (ir.Do(value, origin),)
 
         found = generator_of(context, self.lookup, self.names, origin)
         if found is None:
@@ -303,7 +287,7 @@ class StatementReader:
         )
         return (*found.first, *inner.block(found.node.body))
 
-    def _entered(self, node: Any, line: Line, reader: Reader) -> tuple[str, Block]:
+    def _entered(self, node: Any, line: Line, reader: Reader) -> tuple[str, ir.Block]:
         """The name after `as` ("" for none), and what unpacks it into other targets."""
         if node is None:
             return "", ()
@@ -311,7 +295,7 @@ class StatementReader:
         if isinstance(target, ir.Var):
             return target.name, ()
         name = self.names.fresh("entered")
-        unpack: Any = nested.Assignment((target,), ir.Var(name), Origin(line.whole()))
+        unpack: Any = nested.Assignment((target,), ir.Var(name), ir.Origin(line.whole()))
         return name, (unpack,)
 
     def attempt(self, node: gast.Try, line: Line, reader: Reader) -> Sequence[Any]:
@@ -320,28 +304,28 @@ class StatementReader:
         protected = dataclasses.replace(self, tried=True)
         body, orelse = protected.block(node.body), protected.block(node.orelse)
         final = (protected.block(node.finalbody), protected.block(node.finalbody))
-        origin = Origin(line.whole())
+        origin = ir.Origin(line.whole())
         whole = Attempt(body, handlers, orelse, final, origin, self.repeated)
         return whole.lowered(self.names)
 
     def _handler(self, node: Any) -> Handler:
         line = self.source.line(node)
-        classes: Expr = ir.Ref("BaseException", BaseException)
+        classes: ir.Expr = ir.Ref("BaseException", BaseException)
         if node.type is not None:
             classes = Reader(self.lookup, line.place).read(node.type)
         name = "" if node.name is None else node.name.id
-        return Handler(classes, name, self.block(node.body), Origin(line.whole()))
+        return Handler(classes, name, self.block(node.body), ir.Origin(line.whole()))
 
     def matched(self, node: gast.Match, line: Line, reader: Reader) -> Sequence[Any]:
         """A `match`: its subject is evaluated once, unless it is a name that stays what it is."""
         subject, before = reader.read(node.subject), []
         names = {name for case in node.cases for name in captured(case.pattern)}
 
-        def held(value: Expr) -> Expr:
+        def held(value: ir.Expr) -> ir.Expr:
             if isinstance(value, ir.Var) and value.name not in names:
                 return value
             name = self.names.fresh("subject")
-            before.append(ir.Assign(name, value, Origin(line.whole())))
+            before.append(ir.Assign(name, value, ir.Origin(line.whole())))
             return ir.Var(name)
 
         if is_taken_apart(subject, [case.pattern for case in node.cases]):
@@ -357,18 +341,18 @@ class StatementReader:
             if found.never:
                 continue
             guard = None if case.guard is None else inner.read(case.guard)
-            parts.append((found, guard, self.block(case.body), Origin(at.whole())))
+            parts.append((found, guard, self.block(case.body), ir.Origin(at.whole())))
         return [*before, *cases(parts, self.names)]
 
     def returned(self, node: gast.Return, line: Line, reader: Reader) -> Sequence[Any]:
-        value: Expr = Const(None) if node.value is None else reader.read(node.value)
-        return [Return(value, Origin(line.whole()))]
+        value: ir.Expr = ir.Const(None) if node.value is None else reader.read(node.value)
+        return [ir.Return(value, ir.Origin(line.whole()))]
 
     def leave(self, node: gast.Break, line: Line, reader: Reader) -> Sequence[Any]:
-        return [Break(Origin(line.whole()))]
+        return [ir.Break(ir.Origin(line.whole()))]
 
     def go_on(self, node: gast.Continue, line: Line, reader: Reader) -> Sequence[Any]:
-        return [ir.Continue(Origin(line.whole()))]
+        return [ir.Continue(ir.Origin(line.whole()))]
 
     def nothing(self, node: gast.Pass, line: Line, reader: Reader) -> Sequence[Any]:
         return []
@@ -377,7 +361,7 @@ class StatementReader:
         """A `def` inside: put where it is called, or a function of its own (`lifting`)."""
         known = survey(node)
 
-        def lookup(name: str) -> Expr:
+        def lookup(name: str) -> ir.Expr:
             return ir.Var(name) if name in known.bound else self.lookup(name)
 
         reader_inside = StatementReader(
@@ -386,22 +370,22 @@ class StatementReader:
         body = reader_inside.block(node.body) if not known.yields else ()
         params = reader.parameters(node.args)
         if known.yields:
-            body = self._generated(node, known, reader_inside, Origin(line.whole()))
+            body = self._generated(node, known, reader_inside, ir.Origin(line.whole()))
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
         name = self.names.fresh(node.name) if node.decorator_list else node.name
-        function = Function(name, params, body, line.whole(), free=outer)
+        function = ir.Function(name, params, body, line.whole(), free=outer)
         inner = split_targets(function, self.names)
-        made: list[Any] = [nested.Define(inner, Origin(line.whole()))]
-        value: Expr = ir.Var(name)
+        made: list[Any] = [nested.Define(inner, ir.Origin(line.whole()))]
+        value: ir.Expr = ir.Var(name)
         for decorator in reversed(node.decorator_list):
             value = ir.Call(reader.read(decorator), (value,), (), line.place(decorator))
         if node.decorator_list:
-            made.append(ir.Assign(node.name, value, Origin(line.whole())))
+            made.append(ir.Assign(node.name, value, ir.Origin(line.whole())))
         return made
 
     def _generated(
-        self, node: gast.FunctionDef, known: Survey, inside: StatementReader, origin: Origin
-    ) -> Block:
+        self, node: gast.FunctionDef, known: Survey, inside: StatementReader, origin: ir.Origin
+    ) -> ir.Block:
         """A generator function defined inside, as what gives the list of all that it yields, with
         what says how it comes to be."""
         if known.outer or any(
@@ -412,12 +396,12 @@ class StatementReader:
         used = [name for name in known.used if name not in known.bound]
         read = tuple(ir.Var(name) for name in used if self._is_local(name))
         params = tuple(map(ir.Var, parameter_names(node.args)))
-        words = tuple((word, Const(value)) for word, value in dataclasses.asdict(manner).items())
+        words = tuple((word, ir.Const(value)) for word, value in dataclasses.asdict(manner).items())
 
-        def ended(items: Expr) -> Expr:
+        def ended(items: ir.Expr) -> ir.Expr:
             return ir.Call(GENERATED, (items, *params, *read), words, origin.place)
 
-        def fill(at_yield: Callable[[Expr], Block]) -> Block:
+        def fill(at_yield: Callable[[ir.Expr], ir.Block]) -> ir.Block:
             return dataclasses.replace(inside, at_yield=at_yield).block(node.body)
 
         return filled_list(fill, self.names, origin, ended)
@@ -425,7 +409,7 @@ class StatementReader:
     def _object(self, name: str) -> Any:
         """The object behind an outer name; raises `KeyError`."""
         found = self.lookup(name)
-        if isinstance(found, Ref):
+        if isinstance(found, ir.Ref):
             return found.obj
         raise KeyError(name)
 
@@ -449,7 +433,7 @@ class StatementReader:
                     line.place(target),
                     "Make a new object without it.",
                 )
-            place, origin = reader.read(target), Origin(line.whole())
+            place, origin = reader.read(target), ir.Origin(line.whole())
             assert isinstance(place, ir.Index)
             if isinstance(place.key, ir.Slice):
                 empty = ir.Display("list", ())
@@ -463,16 +447,16 @@ class StatementReader:
         """`assert`, `raise`: carried along as they stand."""
         names, values, refs = reader.meanings(node)
         text = gast.unparse(node).strip()
-        return [OpaqueStmt(text, names, values, refs, (), Origin(line.whole()))]
+        return [ir.OpaqueStmt(text, names, values, refs, (), ir.Origin(line.whole()))]
 
     def imported(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
         writes = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
         for name in writes:
             self.outer.refuse(name, line.whole())
-        if all(isinstance(self.lookup(name), Ref) for name in writes):
+        if all(isinstance(self.lookup(name), ir.Ref) for name in writes):
             return []  # (the names stand for what they mean; the derivative imports it at its head)
         text = gast.unparse(node).strip()
-        return [OpaqueStmt(text, (), (), (), writes, Origin(line.whole()))]
+        return [ir.OpaqueStmt(text, (), (), (), writes, ir.Origin(line.whole()))]
 
 
 def _binds_names(target: gast.AST) -> bool:

@@ -13,22 +13,6 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import (
-    Block,
-    Break,
-    Call,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Opaque,
-    Stmt,
-    Try,
-    Update,
-    Var,
-    While,
-)
 from ..ir.names import Names
 from .comprehensions import is_generator
 from .expressions import is_closure
@@ -58,7 +42,7 @@ class Reaching:
         return len(self.names) - 1
 
 
-def reaching(function: Function) -> Reaching:
+def reaching(function: ir.Function) -> Reaching:
     """The reaching definitions of a function without early returns."""
     walk = _Walk(function)
     walk.block(function.body)
@@ -66,7 +50,7 @@ def reaching(function: Function) -> Reaching:
     return walk.found
 
 
-def split_names(function: Function, names: Names | None = None) -> Function:
+def split_names(function: ir.Function, names: Names | None = None) -> ir.Function:
     """Give each web of definitions a name: the first keeps its own, others become `a2`, `a3`.
 
     before::                  after::
@@ -80,8 +64,8 @@ def split_names(function: Function, names: Names | None = None) -> Function:
 
 
 def renamed_webs(
-    function: Function, found: Reaching, names: Names
-) -> tuple[Function, dict[str, str]]:
+    function: ir.Function, found: Reaching, names: Names
+) -> tuple[ir.Function, dict[str, str]]:
     """`split_names` with reaching definitions at hand, and for each new name the one before."""
     spelled = _spellings(found, names)
     new = {s: found.names[p] for p, s in enumerate(spelled) if s != found.names[p]}
@@ -103,7 +87,7 @@ class _Exits:
 class _Walk:
     """One walk in execution order. `env` has the point that each name stands at now."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: ir.Function) -> None:
         self.found = Reaching()
         self.env: dict[str, Point] = {n: self.found.add(n) for n in function.param_names}
         self.alive = True
@@ -111,7 +95,7 @@ class _Walk:
         self._tried: list[_Exits] = []  # of the bodies of `try` around
         self._bound: dict[int, dict[str, None]] = {}
         self._updates: dict[str, list[int]] = {}  # name -> the statements that update it
-        self._loops: list[tuple[int, For, range]] = []
+        self._loops: list[tuple[int, ir.For, range]] = []
 
     # -------------------------------------------------------------------------- recording
 
@@ -144,13 +128,13 @@ class _Walk:
     def snapshot(self, names: dict[str, None]) -> dict[str, Point]:
         return {name: self.env[name] for name in names if name in self.env}
 
-    def bound(self, block: Block) -> dict[str, None]:
+    def bound(self, block: ir.Block) -> dict[str, None]:
         """The names bound anywhere in a block, in order."""
         key = id(block)
         if key not in self._bound:
             names: dict[str, None] = {}
             for stmt in block:
-                if not isinstance(stmt, Update):
+                if not isinstance(stmt, ir.Update):
                     names.update(dict.fromkeys(ir.binds(stmt)))
                 for inner in ir.blocks(stmt):
                     names.update(self.bound(inner))
@@ -159,35 +143,35 @@ class _Walk:
 
     # ------------------------------------------------------------------------- statements
 
-    def block(self, block: Block) -> None:
+    def block(self, block: ir.Block) -> None:
         for stmt in block:
             self.statement(stmt)
 
-    def statement(self, stmt: Stmt) -> None:
+    def statement(self, stmt: ir.Stmt) -> None:
         for raising in self._tried:
             raising.states.append(self.snapshot(raising.names))
         number = len(self.found.uses)
         self.found.uses.append({})
         self.found.defs.append({})
-        if not isinstance(stmt, While):
+        if not isinstance(stmt, ir.While):
             self.found.uses[number] = self.use(ir.reads(stmt))
         match stmt:
-            case Try():
+            case ir.Try():
                 self.attempt(stmt, number)
-            case If():
+            case ir.If():
                 self.branch(stmt)
-            case For() | While():
+            case ir.For() | ir.While():
                 self.loop(stmt, number)
-            case Break():
+            case ir.Break():
                 leaving = self._leaving[-1]
                 leaving.states.append(self.snapshot(leaving.names))
                 self.alive = False
-            case Update(target=Var(name)):  # reads and defines the same web
+            case ir.Update(target=ir.Var(name)):  # reads and defines the same web
                 self._updates.setdefault(name, []).append(number)
             case _:
                 self.found.defs[number] = self.define(ir.binds(stmt))
 
-    def branch(self, stmt: If) -> None:
+    def branch(self, stmt: ir.If) -> None:
         names = {**self.bound(stmt.body), **self.bound(stmt.orelse)}
         before = self.snapshot(names)
         states = []
@@ -200,7 +184,7 @@ class _Walk:
         self.alive = bool(states)
         self.meet(states or [before], names)
 
-    def attempt(self, stmt: Try, number: int) -> None:
+    def attempt(self, stmt: ir.Try, number: int) -> None:
         """A body that may end before any of its statements; then the other block is run."""
         self.found.defs[number] = self.define(ir.binds(stmt))
         names = {**self.bound(stmt.body), **self.bound(stmt.orelse)}
@@ -219,14 +203,14 @@ class _Walk:
         self.alive = bool(states)
         self.meet(states or raising.states, names)
 
-    def loop(self, stmt: For | While, number: int) -> None:
-        targets = ir.target_names(stmt.target) if isinstance(stmt, For) else ()
+    def loop(self, stmt: ir.For | ir.While, number: int) -> None:
+        targets = ir.target_names(stmt.target) if isinstance(stmt, ir.For) else ()
         names = {**dict.fromkeys(targets), **self.bound(stmt.body)}
         heads = {}
         for name in names:
             entry = [self.env[name]] if name in self.env else []
             heads[name] = self.env[name] = self._meeting(name, entry)
-        if isinstance(stmt, While):
+        if isinstance(stmt, ir.While):
             self.found.uses[number] = self.use(ir.reads(stmt))
         at_head = self.snapshot(names)
         self.found.defs[number] = self.define(targets)
@@ -237,10 +221,10 @@ class _Walk:
             for name, head in heads.items():
                 if name in self.env:
                     self.found.meets[head].append(self.env[name])
-        if isinstance(stmt, For):
+        if isinstance(stmt, ir.For):
             self._loops.append((number, stmt, range(first, len(self.found.uses))))
         exits = self._leaving.pop().states
-        endless = isinstance(stmt, While) and stmt.test == Const(True)
+        endless = isinstance(stmt, ir.While) and stmt.test == ir.Const(True)
         if not endless or not exits:
             exits.insert(0, at_head)
         self.alive = True
@@ -331,21 +315,21 @@ def _numbered(name: str, names: Names) -> str:
     return names.fresh(f"{stem}{count}")
 
 
-def _rename(block: Block, found: Reaching, spelled: list[str]) -> Block:
+def _rename(block: ir.Block, found: Reaching, spelled: list[str]) -> ir.Block:
     numbers = iter(range(len(found.uses)))
 
-    def renamed(block: Block) -> Block:
+    def renamed(block: ir.Block) -> ir.Block:
         return tuple(map(statement, block))
 
-    def statement(stmt: Stmt) -> Stmt:
+    def statement(stmt: ir.Stmt) -> ir.Stmt:
         number = next(numbers)
         uses = _changes(found.uses[number], spelled)
         defs = _changes(found.defs[number], spelled)
-        if isinstance(stmt, Update):
+        if isinstance(stmt, ir.Update):
             defs = uses
         if not uses and not defs and not ir.blocks(stmt):
             return stmt
-        values: dict[str, Expr] = {name: Var(new) for name, new in uses.items()}
+        values: dict[str, ir.Expr] = {name: ir.Var(new) for name, new in uses.items()}
         return ir.map_statement(
             stmt,
             expr=lambda e: ir.substitute(e, values) if values else e,
@@ -360,7 +344,7 @@ def _changes(points: dict[str, Point], spelled: list[str]) -> dict[str, str]:
     return {name: spelled[point] for name, point in points.items() if spelled[point] != name}
 
 
-def _refuse_captured(function: Function, found: Reaching, spelled: list[str]) -> None:
+def _refuse_captured(function: ir.Function, found: Reaching, spelled: list[str]) -> None:
     """Refuse code that runs later and uses a name that is rebound: it would see another value."""
     split = {found.names[point] for point, name in enumerate(spelled) if name != found.names[point]}
     for stmt in ir.statements(function.body):
@@ -376,10 +360,10 @@ def _refuse_captured(function: Function, found: Reaching, spelled: list[str]) ->
                     )
 
 
-def _run_later(expr: Expr) -> Iterator[Opaque]:
+def _run_later(expr: ir.Expr) -> Iterator[ir.Opaque]:
     """Lambdas and generators in an expression; a generator handed to a call is run at once."""
-    if isinstance(expr, Opaque) and (is_closure(expr) or is_generator(expr)):
+    if isinstance(expr, ir.Opaque) and (is_closure(expr) or is_generator(expr)):
         yield expr
     for child in ir.children(expr):
-        if not (isinstance(expr, Call) and is_generator(child)):
+        if not (isinstance(expr, ir.Call) and is_generator(child)):
             yield from _run_later(child)
