@@ -675,6 +675,7 @@ class Builder:
                 floating=active,
                 real=context.real,
                 alias=context.numpy_alias,
+                foreign=isinstance(self.book.book, ForeignBook),
                 by_identity=identity,
             )
         return functions

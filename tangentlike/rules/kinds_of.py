@@ -91,6 +91,8 @@ def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
     if len(kinds) == 1 and isinstance(obj, np.ufunc) and found.form in ("array", "value"):
         found = Kind(_ufunc_form(found), found.dtype, found.shape)
+    elif found.rank == 0 and getattr(obj, "__module__", "") == operator.add.__module__:
+        found = Kind("number", found.dtype, ())  # (of arrays without axes, too)
     if found.dtype in ("int", "bool") and _makes_float(obj):
         return Kind(found.form, "float", found.shape)
     return found

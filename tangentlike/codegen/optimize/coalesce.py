@@ -65,7 +65,7 @@ def user_name(name: str, original: Mapping[str, str]) -> str:
 
 def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
     """Where `x_bar = difference_bar`, the adjoint of a temporary ends as that of the user's `x`, it
-    has that name from the beginning.
+    has that name from the beginning. (What is known of either is true of the other then.)
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -84,6 +84,7 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
                 and _is_of_user(name, facts)
                 and {name, source} <= fact(derived_names, function)
                 and _is_of_temporary(source, facts)
+                and facts.kind(name).form == facts.kind(source).form
                 and not {name, source} & {*pairs, *pairs.values()}
             ):
                 pairs[name] = source

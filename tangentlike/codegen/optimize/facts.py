@@ -222,10 +222,11 @@ class Facts:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
-    values occur. `alias`: how the program spells its array module. `by_identity`: adjoints are
-    found by the objects that names stand for: what is read twice is one object. `tried`: whether a
-    `try` may be around calls of the function, which tells by what it raises. `cache` holds what
-    follows from a statement, `manager` what follows from a program.
+    values occur. `alias`: how the program spells its array module, `foreign`: whether it is another
+    than NumPy. `by_identity`: adjoints are found by the objects that names stand for: what is read
+    twice is one object. `tried`: whether a `try` may be around calls of the function, which tells
+    by what it raises. `cache` holds what follows from a statement, `manager` what follows from a
+    program.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -236,6 +237,7 @@ class Facts:
     floating: frozenset[str] = frozenset()
     real: bool = True
     alias: str = "np"
+    foreign: bool = False
     by_identity: bool = False
     tried: bool = False
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
@@ -334,9 +336,10 @@ def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
 
 
 def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
-    """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory."""
-    found = {}
-    for name in fact(derived_names, function):
+    """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory. (Of
+    other modules than NumPy it may be an array without axes, which `+=` writes in place.)"""
+    found: dict[str, Kind] = {}
+    for name in () if facts.foreign else fact(derived_names, function):
         match = DERIVED_NAME.match(name)
         kind = UNKNOWN if match is None else facts.kind(match["primal"])
         if kind.form == "number" and not kind.discrete and name not in facts.kinds:
