@@ -323,9 +323,30 @@ def a_view_of_the_round_before(q, a):
     return s
 
 
+def made_in_some_rounds(q, a):
+    s = 0.0
+    for i in range(3):
+        if i != 1:
+            z = np.tanh(q * (i + 1))
+        s = s + z[1] * a[0]
+        z[1:] *= np.cos(a[1:])
+    return s
+
+
+def kept_in_a_list(q, a):
+    zs = []
+    for i in range(3):
+        z = np.tanh(q * (i + 1))
+        zs.append(z)
+        z[1:] *= np.cos(a[1:]) * zs[0][1]
+    return zs[0][1] * zs[1][2]
+
+
 @pytest.mark.parametrize(
     "fn",
     [
+        made_in_some_rounds,
+        kept_in_a_list,
         *(written_by_the_round_before, kept_from_the_first_round, read_before_it_is_made_again),
         *(a_view_of_the_round_before, read_after_it_in_the_round, read_by_the_round_before),
         read_in_an_inner_round,

@@ -25,7 +25,6 @@ from .aliases import Aliases
 from .looking import shape_only, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
-from .newly_made import NewlyMade
 from .parts import Parts, is_part, whole_of, written_key
 from .regions import Access
 from .structure import ROOT, BlockKey, Structure, bound_by
@@ -168,12 +167,10 @@ class Recording:
         written: Callable[[ir.Stmt], tuple[str, ...]],
         restored_for_caller: Iterable[str],
         parts: Parts,
-        made: NewlyMade,
         calls: Mapping[int, tuple[str, ...]] | None = None,
     ) -> None:
         self.facts = facts
         self.parts = parts
-        self.made = made
         self.aliases = aliases
         self.reads = reads
         self.written = written  # names a statement writes through, and must restore itself
@@ -291,8 +288,7 @@ class Recording:
         """In-place writes: their entries are saved when the content is needed."""
         for base in self.written(stmt):
             key = (self.facts.number(stmt), base)
-            met = key not in self.saves.stores and self._behind(stmt, base) & needed
-            if met and self._may_be_read(stmt, base):
+            if key not in self.saves.stores and self._behind(stmt, base) & needed:
                 self.saves.stores[key] = None
                 self._stored.add(self.facts.number(stmt))
                 self.changed = True
@@ -306,28 +302,6 @@ class Recording:
         for expr in (*place_of(stmt), self.aliases.through(base)):
             found |= needs_of(expr, self.aliases, self.facts.home.__contains__)
         return found
-
-    def _may_be_read(self, stmt: ir.Stmt, base: str) -> bool:
-        """Whether what is needed may be in the object that a statement writes into: of one that
-        was just made, that is what was read of it since."""
-        made = self.made.readers(stmt, base)
-        if made is None:
-            return True
-        since, names = made
-        read = self.reads.exit.get(self.facts.number(stmt), frozenset())
-        around = since[-1] if since and any(s is stmt for s in ir.statements(since[-1:])) else None
-        for inner in ir.statements(since):
-            if inner is not around:  # (what its reversal begins with runs as after the write)
-                read |= self.reads.entry.get(self.facts.number(inner), frozenset())
-            read |= self.reads.headers.get(self.facts.number(inner), frozenset())
-            read |= self.reads.exit.get(self.facts.number(inner), frozenset())
-            if self.facts.number(inner) in self._stored:
-                for name in self.written(inner):
-                    read |= self._found_by(inner, name)
-            for which, _ in enumerate(ir.blocks(inner)):
-                read |= self.reads.tails.get(self.facts.block(inner, which), frozenset())
-        written = content(base, self.aliases)
-        return any(written & content(name, self.aliases) for name in read & names)
 
     def _behind(self, stmt: ir.Stmt, base: str) -> int:
         """What a write in place may overwrite: contents, and parts of them that it may meet."""

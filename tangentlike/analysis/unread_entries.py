@@ -14,8 +14,7 @@ from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
 from .looking import shape_only
-from .memory import base_names
-from .newly_made import NewlyMade
+from .memory import Sources, base_names
 from .regions import Access, Regions
 from .sharing import owner
 from .structure import Structure
@@ -28,10 +27,10 @@ class UnreadEntries:
     """Answers for one function."""
 
     def __init__(
-        self, facts: Structure, aliases: Aliases, regions: Regions, made: NewlyMade
+        self, facts: Structure, aliases: Aliases, regions: Regions, sources: Sources
     ) -> None:
         self.facts = facts
-        self.made = made
+        self.sources = sources
         self.aliases = aliases
         self.regions = regions
         self._members: dict[str, set[str]] = {}  # by class: all names that may share memory
@@ -104,7 +103,21 @@ class UnreadEntries:
             if loop != OUTERMOST
             and loop in (facts.number(made), facts.outer_loop[facts.block_of(made)])
         ]
-        return not inside or (len(bound) == 1 and self.made.readers(stmt, name) is not None)
+        return not inside or (len(bound) == 1 and self._is_new(inside[0], stmt))
+
+    def _is_new(self, made: ir.Stmt, stmt: ir.Stmt) -> bool:
+        """Whether a statement that surely ran before another makes an array that shares memory with
+        nothing."""
+        index = self.facts.index
+        around = map(index.statements.__getitem__, index.around(index.number(stmt)))
+        blocks = {self.facts.block_of(s) for s in (stmt, *around)}
+        match made:
+            case ir.Assign(target=str(), value=ir.Call() as value) if (
+                self.facts.block_of(made) in blocks
+            ):
+                new = self.sources.view_of(value) == "no"  # (a user's may give what it keeps)
+                return new and not self.sources.nodes(value) | self.sources.elements(value)
+        return False
 
     def _entries(self, expr: ir.Expr) -> ir.Index | None:
         """Entries of an array that hold those that are meant: `a[1:]` of `tail[0]`, where

@@ -10,7 +10,6 @@ import numpy as np
 from ... import ir, runtime
 from ...analysis.aliases import SHARED
 from ...analysis.memory import surely_basic
-from ...analysis.newly_made import NewlyMade
 from ...analysis.operations import (
     MUTATING_METHODS,
     is_python_function,
@@ -303,13 +302,6 @@ class IdentityRecorder(Recorder):
         return ir.Do(ir.Call(self.context.helper("put_item"), place), origin)
 
 
-class _NeverKnown(NewlyMade):
-    """Nothing is known of objects that were just made."""
-
-    def readers(self, stmt: ir.Stmt, name: str) -> tuple[ir.Block, frozenset[str]] | None:
-        return None
-
-
 class _SameMemory(Rematerialisation):
     """Views are made again; whoever reads their entries needs these in any case."""
 
@@ -367,13 +359,10 @@ class IdentityReverse(Reverse):
         reads = self._reads(tree, None)
         parts = Parts(Regions(self.facts, self.context.kind_of), aliases, self._writes)
         restored = self.primal.shared
-        made = _NeverKnown(self.facts, self.context.sources())
         costs = IdentityCosts(aliases, self.context).predicates()
         recomputed = _SameMemory(self.facts, aliases, reads, costs, None).run()
         virtual = frozenset(recomputed.names)
-        recording = Recording(
-            self.facts, aliases, reads, virtual, self._written, restored, parts, made
-        )
+        recording = Recording(self.facts, aliases, reads, virtual, self._written, restored, parts)
         return recording.run(), recomputed
 
     def protect(self) -> ir.Block:

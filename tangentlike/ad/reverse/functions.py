@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.looking import looked_into
-from ...analysis.newly_made import NewlyMade
 from ...analysis.parts import Parts, is_part, whole_of
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
@@ -218,7 +217,6 @@ class Reverse:
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         restored = tuple(n for n in self.primal.shared if n not in self.primal.left)
-        made = NewlyMade(self.facts, self.context.sources())
         calls = {
             self.facts.number(stmt): self.primal.calls[id(stmt)].written
             for stmt in self.facts.index.statements
@@ -226,7 +224,7 @@ class Reverse:
         }
 
         def recorded(restored: tuple[str, ...]) -> Saves:
-            known = (aliases, reads, virtual, self._written, restored, parts, made, calls)
+            known = (aliases, reads, virtual, self._written, restored, parts, calls)
             return Recording(self.facts, *known).run()
 
         saves = recorded(restored)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.newly_made import NewlyMade
 from ...analysis.regions import Regions
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure
@@ -44,7 +43,7 @@ class Presence:
         self._by_position = _by_position(facts.function)
         regions = Regions(facts, context.kind_of)
         sources = context.sources()
-        self.unread = UnreadEntries(facts, adjoints.aliases, regions, NewlyMade(facts, sources))
+        self.unread = UnreadEntries(facts, adjoints.aliases, regions, sources)
         self.added = dict(added_to_fields(facts.index, sources.written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
