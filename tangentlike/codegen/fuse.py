@@ -62,10 +62,9 @@ def _every_name(fn: ir.Function) -> Iterator[str]:
     yield from fn.param_names
     for stmt in ir.statements(fn.body):
         yield from ir.binds(stmt)
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if isinstance(part, ir.Ref):
-                    yield part.text.partition(".")[0]
+        for part in ir.walk_statement(stmt):
+            if isinstance(part, ir.Ref):
+                yield part.text.partition(".")[0]
 
 
 class _Fusing(ir.Rewriter):

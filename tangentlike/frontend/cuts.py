@@ -207,10 +207,9 @@ def _within(inner: Spot, outer: Spot) -> bool:
 
 
 def _called(stmt: ir.Stmt) -> Iterator[str]:
-    for expr in ir.expressions(stmt):
-        for part in ir.walk(expr):
-            if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
-                yield part.fn.text
+    for part in ir.walk_statement(stmt):
+        if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
+            yield part.fn.text
 
 
 def _takes_any(function: ir.Function) -> bool:

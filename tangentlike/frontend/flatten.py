@@ -78,7 +78,7 @@ def flatten(
 def _refuse_hidden_assignments(body: ir.Block) -> None:
     """Refuse `any((y := f(x)) > 0 for x in xs)`, which stays as it is, and binds a name."""
     for stmt in ir.statements(body):
-        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+        for part in ir.walk_statement(stmt):
             if isinstance(part, Comprehension) and part.assigns:
                 raise UnsupportedError(
                     "an assignment expression (`:=`) is not supported here",

@@ -19,7 +19,7 @@ from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var
 from ..ir.names import Names
 from .comprehensions import Comprehension, assigned, becomes_loop, consumed
 from .jumps import structure_jumps
-from .keeping import free_names
+from .keeping import binding_counts, free_names
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
 from .operands import is_atom
@@ -69,7 +69,7 @@ class Special:
         own = name in (*local.bound, *local.function.param_names)
         if not own and any(name in ir.binds(stmt) for stmt in ir.statements(body)):
             return True
-        return any(self._binds(p, name, seen | {called}) for p in _parts(body))
+        return any(self._binds(p, name, seen | {called}) for p in ir.walk_block(body))
 
     def writes(self, expr: Expr, seen: frozenset[str] = frozenset()) -> bool:
         """Whether an expression calls a local function that may write something, itself or by
@@ -80,7 +80,7 @@ class Special:
             body, inside = self.functions[called].function.body, seen | {called}
             if any(isinstance(stmt, _WRITING) for stmt in ir.statements(body)):
                 return True
-            if any(_may_write(p) or self.writes(p, inside) for p in _parts(body)):
+            if any(_may_write(p) or self.writes(p, inside) for p in ir.walk_block(body)):
                 return True
         return False
 
@@ -100,13 +100,9 @@ def inlinable(function: Function) -> frozenset[str]:
     """The local functions that are put where they are called: those that have one definition, are
     called by name and do nothing else. The others become functions of their own (`lifting`)."""
     candidates = _candidates(function)
-    counts: dict[str, int] = dict.fromkeys(function.param_names, 1)
-    for stmt in ir.statements(function.body):
-        names = (stmt.function.name,) if isinstance(stmt, Define) else ir.binds(stmt)
-        for name in names:
-            counts[name] = counts.get(name, 0) + 1
     if not candidates:
         return frozenset()
+    counts = binding_counts(function)
     chosen = {n for n, (f, _) in candidates.items() if counts[n] == 1 and _is_plain(f)}
     chosen -= {n for n in chosen if _reaches_itself(n, candidates)}
     chosen -= {n for f in (function, *(f for f, _ in candidates.values())) for n in _starred(f)}
@@ -129,7 +125,7 @@ def find_special(function: Function, names: Names) -> Special:
 
 def _assigns(block: Block) -> bool:
     """Whether there are assignment expressions in some statements."""
-    return any(isinstance(p, Walrus | Comprehension) and assigned(p) for p in _parts(block))
+    return any(isinstance(p, Walrus | Comprehension) and assigned(p) for p in ir.walk_block(block))
 
 
 def _candidates(function: Function) -> dict[str, tuple[Function, Origin]]:
@@ -152,7 +148,7 @@ def _is_plain(function: Function) -> bool:
 
 def _starred(function: Function) -> Iterator[str]:
     """The names that a function calls with starred arguments."""
-    for part in _parts(function.body):
+    for part in ir.walk_block(function.body):
         if isinstance(part, Call) and isinstance(part.fn, Var) and any(map(is_starred, part.args)):
             yield part.fn.name
 
@@ -162,7 +158,7 @@ def _reaches_itself(name: str, candidates: Mapping[str, tuple[Function, Origin]]
     seen: set[str] = set()
     pending = [name]
     while pending:
-        parts = _parts(candidates[pending.pop()][0].body)
+        parts = ir.walk_block(candidates[pending.pop()][0].body)
         used = {p.name for p in parts if isinstance(p, Var) and p.name in candidates}
         if name in used:
             return True
@@ -247,7 +243,7 @@ def _local(function: Function, origin: Origin, names: Names) -> Local:
         elif param.default is not None:
             defaults[param.name] = Var(names.fresh(f"{function.name}_{param.name}"))
     bound = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
-    bound += [n for p in _parts(function.body) for n in sorted(assigned(p))]
+    bound += [n for p in ir.walk_block(function.body) for n in sorted(assigned(p))]
     own = dict.fromkeys(name for name in bound if name not in function.free)
     return Local(function, defaults, tuple(own))
 
@@ -260,12 +256,6 @@ def _may_write(expr: Expr) -> bool:
         case Call(fn=ir.Attribute(_, name)):
             return name in ("pop", "popleft") or not hasattr(np.ndarray, name)
     return isinstance(expr, Call)
-
-
-def _parts(block: Block) -> Iterator[Expr]:
-    for stmt in ir.statements(block):
-        for expr in ir.expressions(stmt):
-            yield from ir.walk(expr)
 
 
 # ----------------------------------------------------------------- uses other than calls

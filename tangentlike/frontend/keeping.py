@@ -13,15 +13,16 @@ last call, which is before the last use of whatever may hold it::
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
 from ..errors import Place
-from ..ir import Call, Expr, Function, Opaque, Ref, Var
+from ..ir import Call, Expr, Function, Ref, Var
 from ..ir.dataflow import Problem, Solution, solve
 from .comprehensions import assigned
+from .expressions import is_closure
 from .nested import Closure, Define
 from .operators import is_arithmetic
 
@@ -68,7 +69,7 @@ class Keeping:
 
         def written(part: Expr) -> bool:
             same = not isinstance(part, Closure) or part.at == code.at
-            return _has_lambda(part) and same
+            return is_closure(part) and same
 
         if code.at is not None and _mentions(self.function, written):
             return self._rebound(written, self.later.rebound)
@@ -138,7 +139,12 @@ class Keeping:
     @functools.cached_property
     def hidden_reads(self) -> frozenset[str]:
         """The names that inner functions read when they are called."""
-        codes = (p for s in ir.statements(self.function.body) for p in _parts(s) if _has_lambda(p))
+        codes = (
+            p
+            for s in ir.statements(self.function.body)
+            for p in ir.walk_statement(s)
+            if is_closure(p)
+        )
         lambdas = frozenset(n for code in codes for n in ir.names_in(code))
         return lambdas.union(*self.inner.values())
 
@@ -148,10 +154,13 @@ class Keeping:
         for stmt in ir.statements(self.function.body):
             if isinstance(stmt, Define):
                 inside = ir.statements(stmt.function.body)
-                if any(isinstance(s, Define) or any(map(_has_lambda, _parts(s))) for s in inside):
+                if any(
+                    isinstance(s, Define) or any(map(is_closure, ir.walk_statement(s)))
+                    for s in inside
+                ):
                     return True
-            codes = (p for p in _parts(stmt) if isinstance(p, Closure))
-            if any(map(_has_lambda, (part for code in codes for part in ir.walk(code.body)))):
+            codes = (p for p in ir.walk_statement(stmt) if isinstance(p, Closure))
+            if any(map(is_closure, (part for code in codes for part in ir.walk(code.body)))):
                 return True
         return False
 
@@ -171,16 +180,7 @@ class Keeping:
 
 def _mentions(function: Function, mention: Mention) -> bool:
     """Whether a function itself contains such an expression."""
-    return any(mention(part) for s in ir.statements(function.body) for part in _parts(s))
-
-
-def _parts(stmt: Any) -> Iterator[Expr]:
-    for expr in ir.expressions(stmt):
-        yield from ir.walk(expr)
-
-
-def _has_lambda(part: Expr) -> bool:
-    return isinstance(part, Opaque) and "lambda" in part.text
+    return any(map(mention, ir.walk_block(function.body)))
 
 
 @dataclass

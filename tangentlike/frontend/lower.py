@@ -249,11 +249,9 @@ def _lowered(
 def refuse_left(function: Function) -> None:
     """Refuse a part that was cut out of an expression which stays as it is, such as the test of a
     `while`: no statement before it can raise in its place."""
-    for stmt in ir.statements(function.body):
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if isinstance(part, Refused):
-                    raise part.refusal
+    for part in ir.walk_block(function.body):
+        if isinstance(part, Refused):
+            raise part.refusal
 
 
 def _bound(function: Function) -> list[str]:

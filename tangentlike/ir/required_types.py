@@ -29,12 +29,7 @@ def asks_for_ranks(function: ir.Function) -> bool:
 
 def asks_modules(function: ir.Function) -> bool:
     """Whether a function asks arrays for the module whose they are."""
-    return any(
-        asks_for_namespace(part)
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
+    return any(asks_for_namespace(part) for part in ir.walk_block(function.body))
 
 
 def asks_for_namespace(expr: ir.Expr | None) -> bool:
@@ -77,8 +72,6 @@ def _called(function: ir.Function) -> Iterator[Any]:
     """What a function calls, where the text says which object that is."""
     return (
         getattr(part.fn, "obj", None)
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
+        for part in ir.walk_block(function.body)
         if isinstance(part, ir.Call)
     )

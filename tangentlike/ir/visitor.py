@@ -251,6 +251,18 @@ def statements(block: Block) -> Iterator[Stmt]:
                 yield from statements(inner)
 
 
+def walk_statement(stmt: Stmt) -> Iterator[Expr]:
+    """All parts of the expressions of a statement itself."""
+    for expr in expressions(stmt):
+        yield from walk(expr)
+
+
+def walk_block(block: Block) -> Iterator[Expr]:
+    """All parts of all expressions in a block."""
+    for stmt in statements(block):
+        yield from walk_statement(stmt)
+
+
 def all_blocks(block: Block) -> Iterator[Block]:
     """A block and all blocks within it, outer ones first."""
     yield block

@@ -155,9 +155,7 @@ class Builder:
         """The functions that another one gives all of some arguments, `fn(*args)`."""
         return [
             part.fn.obj
-            for stmt in ir.statements(function.body)
-            for expr in ir.expressions(stmt)
-            for part in ir.walk(expr)
+            for part in ir.walk_block(function.body)
             if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)
             if any(map(ir.is_starred, part.args))
         ]

@@ -147,14 +147,12 @@ def _asks_run(function: ir.Function) -> bool:
     for ref in fact(references, function):
         if any(ref.obj is fn for fn in _AT_RUN_TIME):
             return True
-    for stmt in ir.statements(function.body):
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                match part:
-                    case ir.Call(fn=ir.Var()):
-                        return True
-                    case ir.Call(fn=ir.Attribute(_, name)) if name not in _KNOWN_METHODS:
-                        return True
+    for part in ir.walk_block(function.body):
+        match part:
+            case ir.Call(fn=ir.Var()):
+                return True
+            case ir.Call(fn=ir.Attribute(_, name)) if name not in _KNOWN_METHODS:
+                return True
     return False
 
 

@@ -36,6 +36,7 @@ from ..frontend.lower import Lowered, Scope
 from ..frontend.resolve import Meanings, noting
 from ..frontend.structures import as_asked
 from ..frontend.verify import check
+from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.reach import Reach
 from ..rules.book import RuleBook, default_book
@@ -346,7 +347,7 @@ def _derive(
         refusal = None if cuts is None else cuts.note_always(lowered.function)
         if refusal is not None:
             raise refusal
-        check(lowered.function)
+        fact(check, lowered.function)  # (one that was read before was checked before)
         run.made = lowered.function
     given = dict(request.structures)
     if reading.lent:

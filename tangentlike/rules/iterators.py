@@ -289,7 +289,7 @@ class _Spelling:
         self.values: dict[str, list[ir.Expr]] = {}
         self.grown: set[str] = set()  # what methods are called of, or items are stored in
         for stmt in every:
-            parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+            parts = [*ir.walk_statement(stmt)]
             self.read.update(part.name for part in parts if isinstance(part, ir.Var))
             match stmt:
                 case ir.Do(value=ir.Call(fn=ir.Attribute(base))) | ir.Store(target=base):

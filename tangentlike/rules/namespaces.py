@@ -64,7 +64,7 @@ def refuse_unwrapped(functions: Iterable[ir.Function]) -> None:
             if isinstance(param.default, ir.Ref):
                 _refuse(param.default, function.place)
         for stmt in ir.statements(function.body):
-            parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+            parts = [*ir.walk_statement(stmt)]
             held = [stmt, *parts]
             refs = [ref for part in held for ref in getattr(part, "refs", ())]
             for ref in (*refs, *(part for part in parts if isinstance(part, ir.Ref))):

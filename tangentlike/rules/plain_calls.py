@@ -71,7 +71,7 @@ def fields_spelled(lowered: Lowered) -> Lowered:
 def _only_items_read(name: str, length: int, body: ir.Block) -> bool:
     """Whether all that is done with a tuple is to read items of it."""
     for stmt in ir.statements(body):
-        parts = [part for e in ir.expressions(stmt) for part in ir.walk(e)]
+        parts = [*ir.walk_statement(stmt)]
         whole = sum(part == ir.Var(name) for part in parts)
         if whole != sum(_item(part, name, length) is not None for part in parts):
             return False
@@ -309,13 +309,9 @@ def parameters_given(lowered: Lowered) -> Lowered:
     bound = ir.bindings(every, lowered.function.param_names)
     asked: Counter[str] = Counter()
     for stmt in every:
-        asked.update(_asked(part) for expr in ir.expressions(stmt) for part in ir.walk(expr))
+        asked.update(_asked(part) for part in ir.walk_statement(stmt))
     read = Counter(
-        part.name
-        for stmt in every
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-        if isinstance(part, ir.Var)
+        part.name for stmt in every for part in ir.walk_statement(stmt) if isinstance(part, ir.Var)
     )
     known = {
         name: made

@@ -96,11 +96,10 @@ def _only_evaluated(function: ir.Function, every: list[ir.Stmt], classes: dict[s
     read: Counter[str] = Counter()
     for stmt in every:
         bound.update(ir.binds(stmt))
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                found = _use(part, classes)
-                used.update([found[0]] if found is not None else [])
-                read.update([part.name] if isinstance(part, ir.Var) else [])
+        for part in ir.walk_statement(stmt):
+            found = _use(part, classes)
+            used.update([found[0]] if found is not None else [])
+            read.update([part.name] if isinstance(part, ir.Var) else [])
     return all(bound[name] == 1 and used[name] == read[name] for name in classes)
 
 

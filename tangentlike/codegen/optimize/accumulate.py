@@ -405,15 +405,13 @@ def _may_be_complex(function: ir.Function, facts: Facts) -> bool:
     """Whether a real adjoint may meet a complex contribution, which no real array takes in."""
     if any(kind.dtype == "complex" for kind in facts.kinds.values()):
         return True
-    for stmt in ir.statements(function.body):
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                match part:
-                    case ir.Const(value) if isinstance(value, complex):
-                        return True
-                    case ir.Ref(text=text):
-                        if "fft" in text or text.rpartition(".")[2] in _COMPLEX:
-                            return True
-                    case ir.Attribute(name=name) if name in _COMPLEX:
-                        return True
+    for part in ir.walk_block(function.body):
+        match part:
+            case ir.Const(value) if isinstance(value, complex):
+                return True
+            case ir.Ref(text=text):
+                if "fft" in text or text.rpartition(".")[2] in _COMPLEX:
+                    return True
+            case ir.Attribute(name=name) if name in _COMPLEX:
+                return True
     return False

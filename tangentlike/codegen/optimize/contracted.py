@@ -75,8 +75,7 @@ def _has_candidates(function: ir.Function) -> bool:
         isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref) and part.fn.obj in _SUMMED
         for stmt in ir.statements(function.body)
         if stmt.origin.role == "adjoint"
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
+        for part in ir.walk_statement(stmt)
     )
 
 

@@ -518,7 +518,7 @@ def _is_target(stmt: ir.Stmt, name: str) -> bool:
             case ir.Store(target=target) | ir.Update(target=target):
                 if name in ir.names_in(getattr(target, "base", target)):
                     return True
-        parts = (part for expr in ir.expressions(inner) for part in ir.walk(expr))
+        parts = ir.walk_statement(inner)
         if name in ir.reads(inner) and any(isinstance(part, ir.Opaque) for part in parts):
             return True
     return False
@@ -531,7 +531,7 @@ def _named(key: ir.Expr) -> list[str]:
 
 def _is_compared(stmt: ir.Stmt, name: str) -> bool:
     """Whether a statement asks which object the value is: read again, it may be another one."""
-    calls = (p for e in ir.expressions(stmt) for p in ir.walk(e) if isinstance(p, ir.Call))
+    calls = (p for p in ir.walk_statement(stmt) if isinstance(p, ir.Call))
     return any(
         isinstance(call.fn, ir.Ref) and call.fn.text in ASKING_RUNTIME and name in ir.names_in(call)
         for call in calls

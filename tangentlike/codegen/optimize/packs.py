@@ -281,7 +281,7 @@ class _Packs:
     def _may_name(self, stmt: ir.Stmt, name: str, stack: str) -> bool:
         """Whether a name is free for what a statement pops inside an expression, once."""
         side = self.bwd
-        parts = (part for e in ir.expressions(stmt) for part in ir.walk(e))
+        parts = ir.walk_statement(stmt)
         pops = sum(is_pop_of(part, stack) for part in parts)
         if pops != 1 or isinstance(stmt, ir.While) or name in side.touched(stmt):
             return False

@@ -152,9 +152,8 @@ def _own_names(function: ir.Function) -> Iterator[str]:
     for stmt in stmts:
         if isinstance(stmt, ir.OpaqueStmt):
             return
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if isinstance(part, ir.Opaque):
-                    kept |= ir.names_in(part)
+        for part in ir.walk_statement(stmt):
+            if isinstance(part, ir.Opaque):
+                kept |= ir.names_in(part)
     for stmt in stmts:
         yield from (name for name in ir.binds(stmt) if name not in kept)

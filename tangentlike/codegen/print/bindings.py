@@ -167,7 +167,7 @@ def _one_of_many(
 def _placed(error: UnsupportedError, ref: ir.Ref, fn: ir.Function) -> UnsupportedError:
     """The refusal of a reference with the line that it comes from."""
     for stmt in ir.statements(fn.body):
-        if any(part == ref for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+        if any(part == ref for part in ir.walk_statement(stmt)):
             return UnsupportedError(error.message, stmt.origin.place, error.hint)
     return error
 
