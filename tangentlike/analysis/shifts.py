@@ -192,19 +192,21 @@ class _Followed:
         some = one or other
         assert some is not None
         if one is not None and other is not None:
-            alike = (one.axis, one.kept, one.factor) == (other.axis, other.kept, other.factor)
-            grown = one.grown or other.grown
-            if alike and one.factor and one.by == other.by and sign in "+-":
-                return replace(one, grown=grown)
-            if not alike or one.factor != (sign in "*/"):
+            alike = one.kept == other.kept or one.axis == 0  # (the first axis: `x - x.max(axis=0)`)
+            both = replace(one, kept=one.kept or other.kept, grown=one.grown or other.grown)
+            if one.factor != other.factor or not alike:
                 return None
-            by = one.by + other.by if sign in "+*" else one.by - other.by
-            return replace(one, by=by, grown=grown)
+            if one.factor and one.by == other.by and sign in "+-":
+                return both
+            if one.factor != (sign in "*/"):
+                return None
+            return replace(both, by=one.by + other.by if sign in "+*" else one.by - other.by)
         if some.factor != (sign in "*/"):
             return None
         by = -some.by if one is None and sign in "-/" else some.by
         free = args[0] if one is None else args[1]
-        return replace(some, by=by, grown=some.grown or self._may_grow(free, some.kept))
+        kept = some.kept or (some.axis == 0 and free == self.of)
+        return replace(some, by=by, kept=kept, grown=some.grown or self._may_grow(free, kept))
 
     def _may_grow(self, free: ir.Expr, kept: bool) -> bool:
         """Whether an operand may have more axes than what has the axis of the extremum, or not."""

@@ -7,6 +7,7 @@ change what a NaN or an infinity does (`0.0 * e` stays).
 from __future__ import annotations
 
 import operator
+from functools import cached_property
 from typing import Any
 
 from ... import ir
@@ -170,6 +171,8 @@ class _Fold(ir.Rewriter):
                 return base if self.facts.kind(name).form == "array" else expr
             case ir.Attribute(base=ir.Call() as base, name="T"):
                 return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
+            case ir.Attribute(base=ir.Var(name), name="size"):
+                return ir.Attribute(ir.Var(self.sized.get(name, name)), "size", expr.at)
             case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
                 return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
             case _:
@@ -184,10 +187,22 @@ class _Fold(ir.Rewriter):
         if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
         if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
-            return ir.rebuild(new, lambda e: of_same_shape(e, self.facts))
+            return ir.rebuild(new, self._measured)
         if fn.text == "@" or numpy_name(fn.obj) in ("outer", "dot"):
             return self._sign_first(new)
         return self._helper(new, runtime_name(fn.obj))
+
+    @cached_property
+    def sized(self) -> dict[str, str]:
+        """For temporaries, what has the same size and is there anyway: an argument, or that of
+        which they were computed."""
+        return self.shapes.sized(self.known.function, self.facts)
+
+    def _measured(self, expr: ir.Expr) -> ir.Expr:
+        """What the size, shape or rank of an expression is asked of."""
+        if isinstance(expr, ir.Var):
+            return ir.Var(self.sized.get(expr.name, expr.name))
+        return of_same_shape(expr, self.facts)
 
     def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
         return ir.rebuild(expr, self.expr) if isinstance(expr, ir.Attribute) else expr

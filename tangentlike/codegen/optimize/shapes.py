@@ -50,6 +50,28 @@ class Shapes:
         """Whether whatever is known here is known in the same way there."""
         return self._names.items() <= other._names.items()
 
+    def sized(self, function: ir.Function, facts: Facts) -> dict[str, str]:
+        """For temporaries of a function, a name of the same shape that is bound earlier, and is not
+        kept for its shape: an argument, or what they were computed from."""
+        count = ir.bindings(list(ir.statements(function.body)), function.param_names)
+        listless = {n for n in count if facts.kind(n).form in ("array", "value") and count[n] == 1}
+        given: dict[Hashable, str] = {}
+        for param in function.param_names:
+            if count[param] == 1 and facts.kind(param).form == "array":
+                given.setdefault(self.of(ir.Var(param)), param)
+        found: dict[str, str] = {}
+        for stmt in function.body:
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call() as value) if (
+                    name in facts.temporaries and count[name] == 1
+                ):
+                    shape, part = self.of(ir.Var(name)), of_same_shape(value, facts)
+                    if shape and shape in given:
+                        found[name] = given[shape]
+                    elif isinstance(part, ir.Var) and part.name in listless:
+                        found[name] = found.get(part.name, part.name)
+        return found
+
     def of(self, expr: ir.Expr) -> Hashable:
         """The shape of an expression's value; None where nothing is known."""
         match expr:
