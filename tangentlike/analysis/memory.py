@@ -14,6 +14,8 @@ import numpy as np
 
 from .. import ir, runtime
 from ..frontend.owners import is_operation
+from ..ir.facts import fact
+from ..ir.index import references
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
 from .operations import (
     changes_its_object,
@@ -36,12 +38,34 @@ VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 # What may give back any of their arguments, or hold them.
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, runtime.updated)
 # Views whose entries share memory with each other, which nothing can be written or added to.
-OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
+OVERLAPPING = (
+    *(np.broadcast_to, np.broadcast_arrays),
+    *(np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided),
+)
 # Views that NumPy makes read-only: the same view of an adjoint could not be added to.
 READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
 _COLLECTING = _ids(list, tuple, set, frozenset, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = _ids(runtime.take_items, runtime.replaced)
+
+
+def reads_around(function: ir.Function) -> bool:
+    """Whether `as_strided(a, ..)` may read memory around `a`, which is that of another name: of a
+    part of an array, and not of a parameter or of what an operation made."""
+    if not any(ref.obj is np.lib.stride_tricks.as_strided for ref in fact(references, function)):
+        return False
+    values = {s.target: s.value for s in ir.statements(function.body) if isinstance(s, ir.Assign)}
+
+    def is_whole(expr: ir.Expr) -> bool:
+        name = expr.name if isinstance(expr, ir.Var) else ""
+        made = values.get(name)
+        of_function = isinstance(made, ir.Call) and isinstance(made.fn, ir.Ref)
+        return name in function.param_names or of_function
+
+    calls = (value for value in values.values() if isinstance(value, ir.Call) and value.args)
+    own = np.lib.stride_tricks.as_strided
+    strided = (c for c in calls if isinstance(c.fn, ir.Ref) and c.fn.obj is own)
+    return not all(is_whole(call.args[0]) for call in strided)
 
 
 @dataclass(frozen=True)

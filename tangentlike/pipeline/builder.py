@@ -51,7 +51,7 @@ from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
 from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
-from ..analysis.memory import Effects, Sources
+from ..analysis.memory import Effects, Sources, reads_around
 from ..analysis.outside import Outside
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
 from ..analysis.sharing import Sharing
@@ -402,7 +402,8 @@ class Builder:
         """Everything the reverse transform needs to know of one function."""
         if self.reading.by_identity:
             return self._primal_by_identity(lowered, wrt, given, shared)
-        if has_shadow(lowered.function) or _stores_when_asked(lowered.function):
+        asked = (has_shadow, _stores_when_asked, reads_around)
+        if any(ask(lowered.function) for ask in asked):
             raise not_by_names(lowered.function.place)
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)

@@ -527,6 +527,23 @@ linear(
     unknown,
     "view",
 )
+@rule(np.lib.stride_tricks.as_strided, view="maybe", kind=unknown)
+def as_strided(y, x, shape=None, strides=None, subok=False, writeable=True):
+    y_dot = strided(x_dot, x, shape, strides)
+    x_bar = unstrided(y_bar, x, shape, strides)
+
+
+linear(
+    "strided(g, like, shape=None, strides=None)",
+    "unstrided(y_bar, like, shape, strides)",
+    unknown,
+    "maybe",
+)
+linear(
+    "unstrided(g, like, shape=None, strides=None)",
+    "strided(y_bar, like, shape, strides)",
+    same_as(1),
+)
 linear("untrim(g, x, trim='fb')", "y_bar[trimmed(x, trim)]", same_as(1))
 linear(
     "unslide(g, like, window_shape, axis=None)",

@@ -308,7 +308,7 @@ from .shapes import (
     untile,
     untrim,
 )
-from .sharing import mirrored_view
+from .sharing import mirrored_view, strided, unstrided
 from .signals import cropped, lagged_products, uncropped
 from .solving import Motion, Root, quadrature, solved_equation, solved_motion
 from .special import bessel_i, polygamma

@@ -120,4 +120,70 @@ def refuse_memory(what: str) -> NoReturn:
     )
 
 
-REFUSALS = (mirrored_view,)  # what raises where sharing is not followed
+# --------------------------------------------------------------------------------------------------
+# Views by their strides. One of an array may read memory around it, which is another name's.
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """`np.lib.stride_tricks.as_strided`, of an array on any device."""
+    module = np if isinstance(x, np.ndarray) else sys.modules[type(x).__module__.partition(".")[0]]
+    return module.lib.stride_tricks.as_strided(x, shape, strides)
+
+
+def strided(g: Any, like: Any, shape: Any = None, strides: Any = None) -> Any:
+    """What `as_strided(like, shape, strides)` reads, of `g` in the place of `like`: the same view
+    where both are laid out alike.
+
+    >>> strided(np.arange(4.0), np.zeros(4), (3, 2), (8, 8))[2]
+    array([2., 3.])
+    """
+    if _surroundings(g) == _surroundings(like):
+        return as_strided(g, shape, strides)
+    return np.ravel(g)[strided_places(like, shape, strides)]
+
+
+def unstrided(g: Any, like: Any, shape: Any = None, strides: Any = None) -> Any:
+    """The adjoint of `as_strided(like, shape, strides)`: each entry sums over where it is read.
+
+    >>> unstrided(np.ones((3, 2)), np.zeros(4), (3, 2), (8, 8))
+    array([1., 2., 2., 1.])
+    """
+    total = np.zeros_like(g, shape=(like.size,))
+    if np.any(g):  # (by identity there is nothing left: the memory that is read is its adjoint's)
+        np.add.at(total, strided_places(like, shape, strides).ravel(), np.ravel(g))
+    return np.reshape(total, np.shape(like))
+
+
+def strided_places(x: Any, shape: Any, strides: Any) -> Any:
+    """For each entry of `as_strided(x, shape, strides)`, where it is in `x.ravel()`."""
+    own = _offsets(x.shape, x.strides).ravel()
+    wanted = _offsets(
+        x.shape if shape is None else shape, x.strides if strides is None else strides
+    )
+    order = np.argsort(own, kind="stable")
+    at = order[np.minimum(np.searchsorted(own, wanted, sorter=order), own.size - 1)]
+    if not np.array_equal(own[at], wanted):
+        raise ValueError(
+            "as_strided reads memory around the array that it is given: give it the whole array "
+            "that the memory is of"
+        )
+    return np.asarray(at, like=x)
+
+
+def _surroundings(x: Any) -> tuple[Any, ...]:
+    """How an array is laid out, and how much memory its owner has before and after its start."""
+    low, high = memory_extent(memory_owner(x))
+    return x.shape, x.strides, x.itemsize, address(x) - low, high - address(x)
+
+
+def _offsets(shape: Any, strides: Any) -> Any:
+    """How many bytes after the first entry of an array each of its entries lies."""
+    counts, steps = np.atleast_1d(shape), np.atleast_1d(strides)
+    total = np.zeros(tuple(counts), dtype=np.int64)
+    for axis, (count, step) in enumerate(zip(counts, steps, strict=True)):
+        along = np.arange(count) * step
+        total += along.reshape([-1 if k == axis else 1 for k in range(total.ndim)])
+    return total
+
+
+REFUSALS = (mirrored_view, strided_places)  # what raises where sharing is not followed
