@@ -48,7 +48,8 @@ ELSEWHERE = {
     *(getattr(np, "unstack", None), getattr(np, "astype", None), np.asarray_chkfinite),
     *(np.asanyarray, np.asfortranarray, np.sort_complex, getattr(np, "unique_values", None)),
     *(getattr(np, f"unique_{what}", None) for what in ("all", "counts", "inverse")),
-    *(np.lib.stride_tricks.sliding_window_view, vars(np).get("row_stack")),
+    *(np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided),
+    vars(np).get("row_stack"),
     vars(np).get("trapz"),  # what NumPy 2.2 still calls trapezoid
 }
 OUR_FILES = ("reductions", "shape", "products", "linalg", "indexing", "creation", "sorting")

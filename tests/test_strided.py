@@ -14,7 +14,7 @@ WEIGHTS = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 
 def windows(x):
-    w = as_strided(x, shape=(4, 3), strides=(x.strides[0], x.strides[0]))
+    w = np.lib.stride_tricks.as_strided(x, shape=(4, 3), strides=(x.strides[0], x.strides[0]))
     return np.sum(w**2 * np.arange(3.0))
 
 
@@ -31,7 +31,9 @@ def convolved(m):
 
 
 def convolved_in_another_order(m):
-    return convolved(m[:, ::-1]) + convolved(np.asfortranarray(m * m)) + convolved(m.T[::2].T[:, 1:])
+    return (
+        convolved(m[:, ::-1]) + convolved(np.asfortranarray(m * m)) + convolved(m.T[::2].T[:, 1:])
+    )
 
 
 def one_entry_repeated(x):

@@ -527,6 +527,8 @@ linear(
     unknown,
     "view",
 )
+
+
 @rule(np.lib.stride_tricks.as_strided, view="maybe", kind=unknown)
 def as_strided(y, x, shape=None, strides=None, subok=False, writeable=True):
     y_dot = strided(x_dot, x, shape, strides)
