@@ -56,10 +56,8 @@ RULE_MODULES = (
     "indexing",
     "creation",
     "sorting",
-    "fft",
     "scipy_linalg",
     "signal",
-    "image_filters",
 )
 
 
