@@ -42,8 +42,8 @@ from .plain_calls import (
     fields_spelled,
     parameters_given,
     positions_spelled,
+    series_spelled,
 )
-from .series import series_spelled
 from .twins import twin
 
 if TYPE_CHECKING:
