@@ -300,8 +300,6 @@ def stale(paths: tuple[Path, ...]) -> None:
 @click.option("--like", default="", help="Only operations whose name contains this.")
 def rules(like: str) -> None:
     """List the operations that have derivative rules."""
-    from .main import covered
-
     rows = [row for row in covered() if like.lower() in row[0].lower()]
     columns = [("operation", "left"), ("derivative", "left"), ("written in", "left")]
     table(f"{len(rows)} operations", columns, rows)

@@ -72,7 +72,7 @@ class Rule:
 
     `fn` is the rule function as its author wrote it; it is read, never called, unless
     `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call. Where
-    `text` is the template, `fn` only says where its names are looked up.
+    `text` is the template, which stands `at` a place, `fn` only says where its names are looked up.
     `view` says whether the result shares memory with the first argument
     ("no", "view", "maybe"), or that it may where the call has no second operand ("alone"), or
     an argument `copy` ("asked").
@@ -84,10 +84,13 @@ class Rule:
     kind: ResultKind | None = None
     builder: bool = False
     text: str = ""
+    at: Place | None = None
 
     @property
     def place(self) -> Place:
         """Where the rule is written."""
+        if self.at is not None:
+            return self.at
         code = self.fn.__code__
         return Place(code.co_filename, code.co_firstlineno, f"def {self.fn.__name__}(...)")
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import runtime
+from ..errors import Place
 from .book import Deferred, ResultKind, Rule, default_book, resolve, spelling
 from .kinds_of import same_as
 
@@ -111,9 +113,13 @@ def written(
 ) -> None:
     """Declare a rule by the lines of its template; `params` are what stands in the brackets after
     the name, or after several of one thing (`scipy.special.jv, scipy.special.jn`)."""
+    caller = sys._getframe(1)  # (the table)
+    while caller.f_back is not None and caller.f_code.co_filename == __file__:
+        caller = caller.f_back
+    at = Place(caller.f_code.co_filename, caller.f_lineno, f"{name}({params}")
     objs = tuple(map(_object, name.split(", ")))
     text = "\n    ".join([f"def {name.rpartition('.')[2]}(y, {params}:", *lines])
-    entry = Rule(spelling(objs[0]), _names, view, kind, text=text)
+    entry = Rule(spelling(objs[0]), _names, view, kind, text=text, at=at)
     default_book().register((*objs, *also), entry)
 
 
