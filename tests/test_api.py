@@ -583,6 +583,23 @@ def test_a_false_annotation_that_cannot_be_mended_is_refused() -> None:
         tl.grad(f)(2.0, n=3.0)
 
 
+def penalised(w, x, weight=0.1, rounds=2):  # type: ignore[no-untyped-def]
+    s = weight * np.sum(w**2)
+    for _ in range(rounds):
+        s = s + np.sum(np.tanh(x @ w))
+    return s
+
+
+def test_an_example_may_leave_out_numbers_with_defaults() -> None:
+    w, x = np.array([0.1, 0.4]), np.ones((3, 2))
+    short = tl.grad(penalised, example=(w, x))
+    assert "unbroadcast" not in short.source and "scalar_seed" not in short.source
+    for options in ({}, {"weight": 2}, {"weight": np.array(0.5)}, {"weight": 0.3, "rounds": 1}):
+        want = 2.0 * options.get("weight", 0.1) * w  # type: ignore[attr-defined]
+        slope = 3.0 * (1.0 - np.tanh(0.5) ** 2) * options.get("rounds", 2)  # type: ignore[attr-defined]
+        np.testing.assert_allclose(short(w, x, **options), want + slope)
+
+
 def test_an_example_binds_nobody() -> None:
     def affine(x: Any, b: Any) -> Any:
         r = x + b

@@ -4,6 +4,7 @@ and hands back a plain Python function or the numbers asked for.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
@@ -92,6 +93,7 @@ def grad(
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(gradient, aux)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+        Numbers at the end may be left out where they have defaults.
     target : {"numpy", "cupy-fused"}
         What runs the emitted function; with "cupy-fused", chains of elementwise operations are
         functions that `cupy.fuse` makes one kernel of.
@@ -172,6 +174,7 @@ def value_and_grad(
         `((value, aux), gradient)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+        Numbers at the end may be left out where they have defaults.
     target : {"numpy", "cupy-fused"}
         What runs the emitted function; with "cupy-fused", chains of elementwise operations are
         functions that `cupy.fuse` makes one kernel of.
@@ -609,12 +612,18 @@ def _example(primal: Primal, example: Any) -> tuple[Any, ...] | None:
     if example is None:
         return None
     given = tuple(example) if type(example) in (tuple, list) else (example,)
-    names = tuple(plain_signature(primal.function).parameters)
+    parameters = plain_signature(primal.function).parameters
+    names = tuple(parameters)
     if len(given) > len(names) and primal.starred is None:
         raise TangentlikeError(
             f"example= has {len(given)} arguments, and {primal.name} has {len(names)}",
             hint=f"Its parameters are {', '.join(names)}: give one for each, as in a call.",
         )
+    for parameter in [*parameters.values()][len(given) :]:  # (numbers that are left out)
+        positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+        if type(parameter.default) not in (int, float) or not positional:
+            break
+        given = (*given, parameter.default)
     return given
 
 
