@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 
 import numpy as np
 
-from ... import ir, runtime
+from ... import ir
 from ...analysis.memory import Sources, element
 from ...analysis.record_types import record_values
 from ...analysis.sharing import Sharing, container_stores, owner
 from ...analysis.structure import structure
 from ...errors import UnsupportedError, not_by_names
-from ...ir.index import ProgramIndex
 from ..context import BINARY_OF, Context
 from .adjoints import Adjoints
-
-_NEAR = 8  # statements before a store among which what is stored was computed
 
 
 def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -166,50 +163,3 @@ def reverse_store(
     adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
     if own:
         adjoints.contribute(given, ir.Var(own))
-
-
-def reverse_addition(field: ir.Attribute, added: str, adjoints: Adjoints, context: Context) -> None:
-    """The adjoint of `o.f = accumulate(o.f, e)`: `e_bar += o_bar.f`, which stays as it is."""
-    assert isinstance(field.base, ir.Var)
-    entry = ir.Attribute(adjoints.adjoint(field.base.name), field.name)
-    adjoints.contribute(added, ir.Call(context.helper("part_like"), (entry, ir.Var(added))))
-
-
-def added_to_fields(
-    index: ProgramIndex, written: Callable[[ir.Stmt], tuple[str, ...]]
-) -> Iterator[tuple[int, ir.Expr]]:
-    """The stores of `o.f = accumulate(o.f, e)`, by their numbers, and what each adds to
-    the attribute: an adjoint, of the structure that the attribute has before and after. `written`
-    are the names that a statement writes through (another live name is another object)."""
-    for number, stmt in enumerate(index.statements):
-        match stmt:
-            case ir.Store(target=ir.Attribute(ir.Var(base)) as field, value=ir.Var(new)):
-                before = index.preceding(stmt)[-_NEAR:]
-                added = _added(before, field, base, new, written)
-                if added is not None:
-                    yield number, added
-
-
-def _added(
-    before: ir.Block,
-    field: ir.Attribute,
-    base: str,
-    new: str,
-    written: Callable[[ir.Stmt], tuple[str, ...]],
-) -> ir.Expr | None:
-    """`e` where `new` is `accumulate(o.f, e)` of what the attribute is still."""
-    old, added = "", None
-    for stmt in reversed(before):
-        if ir.is_compound(stmt) or isinstance(stmt, ir.OpaqueStmt) or base in written(stmt):
-            return None
-        bound = set(ir.binds(stmt))
-        match stmt:
-            case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (ir.Var(a), e))) if (
-                name == new and added is None and obj is runtime.accumulate
-            ):
-                old, added = a, e
-            case ir.Assign(target=str(name), value=value) if added is not None and name == old:
-                return added if value == field else None
-            case _ if bound & {base, new, old, *(ir.names_in(added) if added else ())}:
-                return None
-    return None

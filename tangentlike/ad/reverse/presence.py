@@ -18,7 +18,6 @@ from ..contributions import Chain, chain_of
 from ..loops import leaves
 from ..specialize.callees import CallSite
 from .adjoints import Adjoints
-from .fields import added_to_fields
 
 
 class Presence:
@@ -44,7 +43,6 @@ class Presence:
         regions = Regions(facts, context.kind_of)
         sources = context.sources()
         self.unread = UnreadEntries(facts, adjoints.aliases, regions, sources)
-        self.added = dict(added_to_fields(facts.index, sources.written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
@@ -77,8 +75,7 @@ class Presence:
                 present = present - targets
                 return present | self.roots(self._operands(stmt))
             case ir.Store() | ir.Update():
-                base = self.written_base(stmt)
-                value = self.added.get(self.facts.number(stmt), stmt.value)
+                base, value = self.written_base(stmt), stmt.value
                 if base in present and isinstance(value, ir.Var) and not self.unread.writes(stmt):
                     present |= self.roots(frozenset({value.name}) & self.active)
                 return present

@@ -20,7 +20,7 @@ from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
-from .fields import refuse_array_field, refuse_slice_of_list, reverse_addition, reverse_store
+from .fields import refuse_array_field, refuse_slice_of_list, reverse_store
 from .masks import masks_of
 from .presence import Presence, popped_from
 from .sums import plain_sum
@@ -248,13 +248,8 @@ class Statements:
         if base not in adjoints.state or self.presence.unread.writes(stmt):
             return
         if isinstance(stmt.target, ir.Attribute):
-            added = self.presence.added.get(self.presence.facts.number(stmt))
-            if added is None:
-                reverse_store(
-                    stmt, stmt.target, self._active_name(stmt.value), adjoints, self.context
-                )
-            elif self._active_name(added):
-                reverse_addition(stmt.target, self._active_name(added), adjoints, self.context)
+            name = self._active_name(stmt.value)
+            reverse_store(stmt, stmt.target, name, adjoints, self.context)
             return
         assert isinstance(stmt.target.base, ir.Var)
         before = self.masks.before(base)
