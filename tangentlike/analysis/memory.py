@@ -345,12 +345,15 @@ class Sources:
             case ir.Attribute(base) if changes_its_object(call, self.kinds):
                 yield base, "path"
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
-            yield call.args[0], "given"
+            inside = rule_object(call, self.kinds) is runtime.put_inside
+            yield call.args[0], "whole" if inside else "given"
         effects = self.effects(call)
         unknown = effects is None and self.view_of(call) == "user"
         unknown = unknown and (may_write(call.fn) or self._is_left_alone(call))
         if unknown or effects is UNSEEN:
             yield from ((part, "whole") for part in ir.arguments(call))
+            if isinstance(call.fn, ir.Var) and self._is_left_alone(call):
+                yield call.fn, "whole"  # (it may write what it captures)
         elif effects is not None and effects.written:
             actuals = self.bind(call)
             for formal in sorted(effects.written & actuals.keys()):

@@ -182,6 +182,7 @@ _WRITERS: dict[Any, int] = {
     runtime.add_at: 2,
     runtime.update_in_place: 1,
     runtime.put_contents: 1,
+    runtime.put_inside: 1,
     runtime.put_item: 2,
     runtime.Shadow.add: 2,
     runtime.Shadow.put: 2,

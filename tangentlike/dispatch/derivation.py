@@ -760,7 +760,8 @@ _POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!(?:\w+_)?(?:saved|bar)\d*\b)[\w.]+\.p
 def restores_arrays(derived: Derived) -> bool:
     """Whether the backward function writes arrays of its tape (what it pops of stacks does not
     count), or lists that objects of the tape may hold, or finds by identity what they hold."""
-    if "Shadow()" in derived.source or "put_contents(" in derived.source:
+    found = ("Shadow()", "put_contents(", "put_inside(")
+    if any(text in derived.source for text in found):
         return True
     if _POPS_OF_LISTS.search(derived.source):
         return True

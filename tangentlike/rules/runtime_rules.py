@@ -156,7 +156,7 @@ def saved_item(y, base, key):
     y_dot = saved_item(base_dot, key)
 
 
-nondifferentiable(runtime.Shadow)
+nondifferentiable(runtime.Shadow, runtime.contents_inside)
 
 
 @rule(runtime.Shadow.add, kind=other)

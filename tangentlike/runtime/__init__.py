@@ -345,8 +345,10 @@ from .triangles import (
 )
 from .undoing import (
     contents,
+    contents_inside,
     own,
     put_contents,
+    put_inside,
     put_item,
     saved_item,
     update_in_place,

@@ -7,8 +7,10 @@ put back themselves, so that everybody who refers to them sees what was there be
 
 from __future__ import annotations
 
+import functools
+import types
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +51,61 @@ def contents(x: Any) -> Any:
         return x.copy()
     fields = fields_of(x)
     return None if fields is None else dict(fields)
+
+
+class _Inside(NamedTuple):
+    """Each object in something, with what it held."""
+
+    objects: tuple[tuple[Any, Any], ...]
+
+
+def contents_inside(x: Any) -> Any:
+    """What `x` holds and all in it holds, for `put_inside`; of functions, what they capture.
+
+    >>> w = [1.0, 2.0]
+    >>> held = contents_inside(w.append)
+    >>> w.append(3.0)
+    >>> put_inside(w.append, held); w
+    [1.0, 2.0]
+    """
+    found: dict[int, tuple[Any, Any]] = {}
+    waiting = [x]
+    while waiting:
+        part = waiting.pop()
+        if id(part) not in found and not (is_array(part) and not part.flags.writeable):
+            found[id(part)] = part, contents(part)
+            waiting += _parts(part)
+    return _Inside(tuple(found.values()))
+
+
+def _parts(x: Any) -> list[Any]:
+    """What a container, an object or a function refers to."""
+    if isinstance(x, (list, tuple, set, deque)):
+        return [*x]
+    if isinstance(x, dict):
+        return [*x.values()]
+    if isinstance(x, functools.partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, types.FunctionType):
+        cells = (_of_cell(cell) for cell in x.__closure__ or ())
+        return [*cells, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+    if isinstance(x, (types.MethodType, types.BuiltinFunctionType)):
+        function = getattr(x, "__func__", None)
+        return [function, *([] if isinstance(x.__self__, types.ModuleType) else [x.__self__])]
+    return [*(fields_of(x) or {}).values()]
+
+
+def _of_cell(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # (the name is not bound yet)
+        return None
+
+
+def put_inside(x: Any, held: Any) -> None:
+    """Make all in `x` hold what it held at `contents_inside(x)`."""
+    for part, before in held.objects:
+        put_contents(part, before)
 
 
 def put_contents(x: Any, held: Any) -> None:

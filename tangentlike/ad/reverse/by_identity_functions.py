@@ -11,7 +11,6 @@ from ... import ir, runtime
 from ...analysis.aliases import SHARED
 from ...analysis.memory import surely_basic
 from ...analysis.operations import (
-    MUTATING_METHODS,
     is_python_function,
     rule_object,
     written_position,
@@ -39,7 +38,10 @@ from .sweep import ReversedBlock
 
 _LIST = ir.Ref("list", list)
 # What writes into an array or a container, and what it holds is undone.
-_UNDONE = (runtime.update_in_place, runtime.put_contents, runtime.put_item)
+_UNDONE = (
+    runtime.update_in_place,
+    *(runtime.put_contents, runtime.put_inside, runtime.put_item),
+)
 
 
 class IdentityPreparation(Preparation):
@@ -185,29 +187,17 @@ class IdentityPreparation(Preparation):
         return [*before, ir.Assign(old.name, found, stmt.origin)]
 
 
-def _bound_writers(function: ir.Function) -> set[str]:
-    """Names of methods that write the object which they are of: `fill = w.fill`."""
-    found: set[str] = set()
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(value=ir.Attribute(_, name)) if name in MUTATING_METHODS:
-                found.update(ir.binds(stmt))
-    return found
-
-
 def refuse_writes_by_others(
     function: ir.Function, sites: Collection[int], context: Context
 ) -> None:
     """Refuse calls that may write what they are given in ways that are not known: by library code,
     or by methods that arrays and containers both have."""
     sources = context.sources()
-    bound = _bound_writers(function)
     for stmt in ir.statements(function.body):
         call = getattr(stmt, "value", None)
         if isinstance(stmt, ir.Store | ir.Update) or not isinstance(call, ir.Call):
             continue
-        changes = getattr(call.fn, "name", "") in bound or bool(sources.written(stmt))
-        if id(stmt) in sites or shadow_method(call) or not changes:
+        if id(stmt) in sites or shadow_method(call) or not sources.written(stmt):
             continue
         if is_scatter(stmt) and getattr(call.fn, "obj", None) is not runtime.add_at:
             continue
@@ -216,7 +206,7 @@ def refuse_writes_by_others(
                 continue
             case ir.Attribute(_, method) if not hasattr(np.ndarray, method):
                 continue
-            case ir.Var(name) if name not in bound:
+            case ir.Var():
                 continue  # (what it is given carries no derivatives, and is put back)
             case ir.Ref(obj=obj) if obj in _UNDONE:
                 continue
@@ -255,6 +245,8 @@ class IdentityRecorder(Recorder):
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
             return super()._old_entries(stmt, name)
+        if self._is_inside(stmt, entries):
+            return ir.Call(self.context.helper("contents_inside"), (entries.base,))
         if entries == self._all_of(name) or self._is_plain(entries):
             return self._old_contents(entries, name)
         place = (entries.base, as_value(entries.key))
@@ -273,6 +265,13 @@ class IdentityRecorder(Recorder):
                 return ir.Call(copied)
             return ir.Call(self.context.helper("copy"), (entries,))
         return ir.Call(self.context.helper("contents"), (entries.base,))
+
+    def _is_inside(self, stmt: ir.Stmt, entries: ir.Index) -> bool:
+        """Whether a statement calls what only the running program knows, or takes that back."""
+        call = getattr(stmt, "value", None)
+        if not isinstance(call, ir.Call) or self.context.kind_of(entries.base).form == "array":
+            return False
+        return isinstance(call.fn, ir.Var) or getattr(call.fn, "obj", None) is runtime.put_inside
 
     def _all_of(self, name: str) -> ir.Index:
         return ir.Index(ir.Var(name), self._whole(name))
@@ -296,7 +295,9 @@ class IdentityRecorder(Recorder):
         if self._is_plain(entries) and (form == "array" or entries != self._all_of(name)):
             return ir.Store(entries, saved, origin)
         if entries == self._all_of(name):
-            call = ir.Call(self.context.helper("put_contents"), (entries.base, saved))
+            inside = self._is_inside(stmt, entries)
+            helper = self.context.helper("put_inside" if inside else "put_contents")
+            call = ir.Call(helper, (entries.base, saved))
             return ir.Do(call, origin)
         place = (entries.base, as_value(entries.key), saved)
         return ir.Do(ir.Call(self.context.helper("put_item"), place), origin)

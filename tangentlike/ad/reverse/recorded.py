@@ -179,6 +179,11 @@ class Recorder:
             return False
         return not entry_is_there(stmt, entries, self.facts, self.context.sources())
 
+    def _is_inside(self, stmt: ir.Stmt, entries: ir.Index) -> bool:
+        """Whether a statement calls what it changes: a function may write what it captures."""
+        call = getattr(stmt, "value", None)
+        return isinstance(call, ir.Call) and call.fn == entries.base
+
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number. (An
         attribute is bound anew: what it referred to stays as it is.)"""
@@ -189,6 +194,8 @@ class Recorder:
                 named = (entries.base, ir.Const(entries.name))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
+        if self._is_inside(stmt, entries):
+            return ir.Call(self.context.helper("contents_inside"), (entries.base,))
         if self._has_contents(entries, stmt):
             return ir.Call(self.context.helper("saved_contents"), (entries.base,))
         if self._may_be_absent(entries, stmt):
@@ -328,6 +335,8 @@ class Recorder:
         whole = self.aliases.through(name)
         if isinstance(entries, ir.Attribute):
             return ir.Store(ir.Attribute(whole, entries.name), saved, origin)
+        if self._is_inside(stmt, entries):
+            return ir.Do(ir.Call(self.context.helper("put_inside"), (whole, saved)), origin)
         if self._has_contents(entries, stmt):
             restore = ir.Call(self.context.helper("restore_contents"), (whole, saved))
             return ir.Do(restore, origin)

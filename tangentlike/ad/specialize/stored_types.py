@@ -30,7 +30,7 @@ from ...errors import UnsupportedError
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_of_runtime, is_ours, is_pythons, module_of
 from ...ir.kind import UNKNOWN, Kind
-from ...runtime import put_contents, zeros_like
+from ...runtime import put_contents, put_inside, zeros_like
 from .callees import Callees, bind, known_arguments, rough
 
 Given = Mapping[str, Kind]
@@ -279,7 +279,7 @@ class _Stores:
         if id(obj) in _STORING:
             self.scan.found.anything = True
         elif is_of_runtime(obj) or is_ours(obj):
-            if written_position(obj) is not None and obj is not put_contents:
+            if written_position(obj) is not None and obj not in (put_contents, put_inside):
                 self.put_in(call.args[0], self.kind(call.args[0]), "", UNKNOWN)
         elif is_python_function(obj) and not self.scan.book.knows(obj):
             self.scan.called(obj, self.given(call))

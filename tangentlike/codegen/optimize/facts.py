@@ -150,7 +150,10 @@ def known_fresh(obj: Any) -> bool:
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 WRITING_RUNTIME = frozenset(
-    ("add_at", "restore_contents", "restore_entry", "put_contents", "put_item", "update_in_place")
+    (
+        *("add_at", "restore_contents", "restore_entry", "update_in_place"),
+        *("put_contents", "put_inside", "put_item"),
+    )
 )
 _CHECKING_RUNTIME = frozenset(
     (
