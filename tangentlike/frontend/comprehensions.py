@@ -149,14 +149,10 @@ def loop(
     `local` one of a generator expression that it goes through.
     """
     meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
-    headers: list[tuple[ir.Target, ir.Expr, tuple[ir.Expr, ...]]] = []
+    headers: list[Clause] = []
     for clause in expr.clauses:
-        iterable = ir.substitute(clause.iter, meaning)
-        own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
-        meaning = {**meaning, **{n: ir.Var(new) for n, new in own.items()}}
-        target = ir.map_target(clause.target, own.__getitem__)
-        tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
-        headers.append((target, iterable, tests))
+        header, meaning = _read_in(clause, meaning, variable)
+        headers.append(header)
     element = ir.substitute(expr.element, meaning)
     if expr.key is None:
         add: ir.Stmt = ir.Do(
@@ -167,12 +163,30 @@ def loop(
             ir.Index(ir.Var(name), ir.substitute(expr.key, meaning), expr.at), element, origin
         )
     body: ir.Block = (add,)
-    for target, iterable, tests in reversed(headers):
-        for test in reversed(tests):
-            body = (ir.If(test, body, (), origin),)
-        body = (_loop_through(target, iterable, body, local, origin),)
+    for header in reversed(headers):
+        body = _where(header.tests, body, origin)
+        body = (_loop_through(header.target, header.iter, body, local, origin),)
     empty = ir.Display("dict" if expr.form == "dict" else "list", ())
     return (ir.Assign(name, empty, origin), *body)
+
+
+def _read_in(
+    clause: Clause, meaning: dict[str, ir.Expr], variable: Callable[[str], str]
+) -> tuple[Clause, dict[str, ir.Expr]]:
+    """A clause in the names of the function, where these are the meanings of its own, and the
+    meanings after it."""
+    iterable = ir.substitute(clause.iter, meaning)
+    own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
+    inner = {**meaning, **{n: ir.Var(new) for n, new in own.items()}}
+    target = ir.map_target(clause.target, own.__getitem__)
+    return Clause(target, iterable, tuple(ir.substitute(t, inner) for t in clause.tests)), inner
+
+
+def _where(tests: tuple[ir.Expr, ...], body: ir.Block, origin: ir.Origin) -> ir.Block:
+    """A body that runs where all tests hold."""
+    for test in reversed(tests):
+        body = (ir.If(test, body, (), origin),)
+    return body
 
 
 def _loop_through(
@@ -187,8 +201,7 @@ def _loop_through(
     while (generated := loop_over(iterable, variable)) is not None:
         clause, item = generated
         body = (ir.Assign(target, item, origin), *body)
-        for test in reversed(clause.tests):
-            body = (ir.If(test, body, (), origin),)
+        body = _where(clause.tests, body, origin)
         target, iterable = clause.target, clause.iter
     return ir.For(target, _taken(iterable), body, origin)
 
@@ -212,28 +225,20 @@ def mapped(
     items = tuple(n for n in names if n not in taken)[: len(args) - 1]
     variables = tuple(map(ir.Var, items))
     parts = (code.text, code.names, code.values, code.refs, code.at)
-    if fn.obj is itertools.starmap and len(args) == 2:
+    if len(args) != 2 and not (fn.obj is map and len(args) > 2):
+        return None
+    element: ir.Expr = ir.Call(args[0], variables, (), code.at)
+    clause = Clause(items[0], args[1], ())
+    if fn.obj is itertools.starmap:
         star = ir.Opaque(f"*{items[0]}", items[:1], variables[:1])
-        clause = Clause(items[0], args[1], ())
-        return Comprehension(
-            *parts, "generator", ir.Call(args[0], (star,), (), code.at), None, (clause,)
-        )
-    if fn.obj is map and len(args) == 2:
-        clause = Clause(items[0], args[1], ())
-        return Comprehension(
-            *parts, "generator", ir.Call(args[0], variables, (), code.at), None, (clause,)
-        )
-    if fn.obj is map and len(args) > 2:
-        clause = Clause(items, ir.Call(ir.Ref("zip", zip), args[1:], (), code.at), ())
-        return Comprehension(
-            *parts, "generator", ir.Call(args[0], variables, (), code.at), None, (clause,)
-        )
-    if fn.obj is filter and len(args) == 2:
+        element = ir.Call(args[0], (star,), (), code.at)
+    elif fn.obj is filter:
         keeps = args[0] in (ir.Const(None), ir.Ref("bool", bool))
-        test = variables[0] if keeps else ir.Call(args[0], variables, (), code.at)
-        clause = Clause(items[0], args[1], (test,))
-        return Comprehension(*parts, "generator", variables[0], None, (clause,))
-    return None
+        clause = Clause(items[0], args[1], (variables[0] if keeps else element,))
+        element = variables[0]
+    elif len(args) > 2:
+        clause = Clause(items, ir.Call(ir.Ref("zip", zip), args[1:], (), code.at), ())
+    return Comprehension(*parts, "generator", element, None, (clause,))
 
 
 def loop_over(expr: ir.Expr, variable: Callable[[str], str]) -> tuple[Clause, ir.Expr] | None:
@@ -251,12 +256,8 @@ def loop_over(expr: ir.Expr, variable: Callable[[str], str]) -> tuple[Clause, ir
         return None
     (clause,) = expr.clauses
     meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
-    iterable = ir.substitute(clause.iter, meaning)
-    own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
-    meaning = {**meaning, **{n: ir.Var(new) for n, new in own.items()}}
-    target = ir.map_target(clause.target, own.__getitem__)
-    tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
-    return Clause(target, iterable, tests), ir.substitute(expr.element, meaning)
+    header, meaning = _read_in(clause, meaning, variable)
+    return header, ir.substitute(expr.element, meaning)
 
 
 def _loop_side_by_side(
@@ -426,8 +427,7 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     body: ir.Block = (ir.Assign(name, item, origin), ir.Break(origin))
     if flag:
         body = (ir.Assign(flag, ir.Const(True), origin), *body)
-    for test in reversed(clause.tests):
-        body = (ir.If(test, body, (), origin),)
+    body = _where(clause.tests, body, origin)
     loop = ir.For(clause.target, clause.iter, body, origin)
     if not flag:
         return (ir.Assign(name, default[0], origin), loop)
