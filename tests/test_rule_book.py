@@ -8,12 +8,13 @@ import functools
 import math
 import operator
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from tangentlike import ir
+from tangentlike import ir, runtime
 from tangentlike.codegen.print import show
 from tangentlike.errors import Place, TangentlikeError, UnsupportedError
 from tangentlike.ir.kind import FLOAT, Kind
@@ -349,3 +350,34 @@ KINDS = [
 def test_result_kinds(fn, args, kinds, expected):
     call = ir.Call(ir.Ref(fn.__name__, fn), args)
     assert BOOK.result_kind(call, as_kind_of(kinds)) == expected
+
+
+def test_rules_in_tables_are_those_that_are_written_out() -> None:
+    book = RuleBook("written out")
+
+    @rule(np.hypot, book=book)
+    def hypot(y, a, b):
+        dy_da = ratio_or_zero(a, y)
+        dy_db = ratio_or_zero(b, y)
+
+    @rule(runtime.untile, book=book)
+    def untile(y, g, like, reps):
+        y_dot = untile(g_dot, like, reps)
+        g_bar = np.tile(y_bar, reps)
+        like_bar = 0
+        reps_bar = 0
+
+    @rule(runtime.kron_bar_a, book=book)
+    def kron_bar_a(y, g, a, b):
+        y_dot = kron_bar_a(g_dot, a, b) + kron_bar_a(g, a, b_dot)
+        g_bar = np.kron(y_bar, b)
+        a_bar = 0
+        b_bar = kron_bar_b(g, y_bar, b)
+
+    for op, written in book.rules():
+        stated = default_book().find(op)
+        assert stated is not None and stated.text and not written.text
+        assert Path(stated.place.file).name in ("elementwise.py", "shape.py", "products.py")
+        expected, found = template_of(written), template_of(stated)
+        assert [*found.lines()] == [*expected.lines()], op
+        assert str(found.signature) == str(expected.signature)
