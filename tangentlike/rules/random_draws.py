@@ -12,6 +12,7 @@ from .. import ir
 from ..ir.kind import Kind
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import argument, other, shape_from_argument
+from .tables import written
 
 
 def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
@@ -23,21 +24,31 @@ def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
     return shape_from_argument(place, "size")(call, kind_of)
 
 
-@rule(np.random.normal, kind=_drawn)
-def normal(y, loc=0.0, scale=1.0, size=None):
-    # Not elementwise: with a size the result is larger than the parameters broadcast together.
-    noise = ratio_or_zero(y - loc, scale)
-    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
-    loc_bar = unbroadcast(y_bar, loc)
-    scale_bar = unbroadcast(y_bar * noise, scale)
+def _located(call: ir.Call, kind_of: KindOf) -> Kind:
+    """As `_drawn`, for a method: the generator stands first."""
+    return _drawn(ir.Call(call.fn, call.args[1:], call.kwargs, call.at), kind_of)
 
 
-@rule(np.random.uniform, kind=_drawn)
-def uniform(y, low=0.0, high=1.0, size=None):
-    part = ratio_or_zero(y - low, high - low)
-    y_dot = broadcast_like(low_dot * (1.0 - part) + high_dot * part, y)
-    low_bar = unbroadcast(y_bar * (1.0 - part), low)
-    high_bar = unbroadcast(y_bar * part, high)
+# (Not elementwise: with a size the result is larger than the parameters broadcast together.)
+_MOVED = [
+    "noise = ratio_or_zero(y - loc, scale)",
+    "y_dot = broadcast_like(loc_dot + noise * scale_dot, y)",
+    "loc_bar = unbroadcast(y_bar, loc)",
+    "scale_bar = unbroadcast(y_bar * noise, scale)",
+]
+_BETWEEN = [
+    "part = ratio_or_zero(y - low, high - low)",
+    "y_dot = broadcast_like(low_dot * (1.0 - part) + high_dot * part, y)",
+    "low_bar = unbroadcast(y_bar * (1.0 - part), low)",
+    "high_bar = unbroadcast(y_bar * part, high)",
+]
+for _owner, _rng, _kind, _families in (
+    ("np.random", "", _drawn, ("normal",)),
+    ("np.random.Generator", "rng, ", _located, ("normal", "laplace", "logistic", "gumbel")),
+):
+    _names = ", ".join(f"{_owner}.{family}" for family in _families)
+    written(_names, f"{_rng}loc=0.0, scale=1.0, size=None)", _MOVED, _kind)
+    written(f"{_owner}.uniform", f"{_rng}low=0.0, high=1.0, size=None)", _BETWEEN, _kind)
 
 
 def _dimensions(call: ir.Call, kind_of: KindOf) -> Kind:
@@ -62,38 +73,6 @@ nondifferentiable(
 )
 
 # ------------------------------------------------------------- methods of a np.random.Generator
-
-
-def _located(call: ir.Call, kind_of: KindOf) -> Kind:
-    """As `_drawn`, for a method: the generator stands first."""
-    return _drawn(ir.Call(call.fn, call.args[1:], call.kwargs, call.at), kind_of)
-
-
-@rule(np.random.Generator.normal, kind=_located)
-def generator_normal(y, rng, loc=0.0, scale=1.0, size=None):
-    noise = ratio_or_zero(y - loc, scale)
-    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
-    loc_bar = unbroadcast(y_bar, loc)
-    scale_bar = unbroadcast(y_bar * noise, scale)
-
-
-@rule(
-    *(np.random.Generator.laplace, np.random.Generator.logistic, np.random.Generator.gumbel),
-    kind=_located,
-)
-def generator_located(y, rng, loc=0.0, scale=1.0, size=None):
-    noise = ratio_or_zero(y - loc, scale)
-    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
-    loc_bar = unbroadcast(y_bar, loc)
-    scale_bar = unbroadcast(y_bar * noise, scale)
-
-
-@rule(np.random.Generator.uniform, kind=_located)
-def generator_uniform(y, rng, low=0.0, high=1.0, size=None):
-    part = ratio_or_zero(y - low, high - low)
-    y_dot = broadcast_like(low_dot * (1.0 - part) + high_dot * part, y)
-    low_bar = unbroadcast(y_bar * (1.0 - part), low)
-    high_bar = unbroadcast(y_bar * part, high)
 
 
 @rule(np.random.Generator.lognormal, kind=_located)
