@@ -9,6 +9,7 @@ import builtins
 import functools
 import itertools
 import math
+import operator
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -371,6 +372,7 @@ def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
 # `next` of a generator expression.
 
 
+_LEN = ir.Ref("len", len)
 _STOPS = ir.Ref("StopIteration", StopIteration)
 
 
@@ -383,7 +385,8 @@ def is_reduction(call: ir.Call) -> bool:
             fn=ir.Ref(obj=builtins.next), args=(Comprehension() as items, *rest), kwargs=()
         ):
             one = is_generator(items) and len(items.clauses) == 1 and carries(items)
-            return one and bool(items.clauses[0].tests) and len(rest) < 2
+            one = one and bool(items.clauses[0].tests or isinstance(items.clauses[0].target, str))
+            return one and len(rest) < 2
     return False
 
 
@@ -423,6 +426,8 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     found = loop_over(items, variable)
     assert found is not None
     clause, item = found
+    if not clause.tests and isinstance(clause.target, str):
+        return _at_once(clause, item, name, default, variable("items"), origin)
     flag = "" if default else variable("found")
     body: ir.Block = (ir.Assign(name, item, origin), ir.Break(origin))
     if flag:
@@ -434,3 +439,27 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
     missing: ir.Expr = ir.Call(NOT, (ir.Var(flag),))
     return (ir.Assign(flag, ir.Const(False), origin), loop, ir.If(missing, (stop,), (), origin))
+
+
+def _at_once(
+    clause: Clause, item: ir.Expr, name: str, default: list[ir.Expr], items: str, origin: ir.Origin
+) -> ir.Block:
+    """The first item where nothing is asked of it.
+
+    before::                              after::
+        y = next(iter(d.values()))            items = list(d.values())
+                                              if not len(items) > 0:
+                                                  raise StopIteration
+                                              y = items[0]
+    """
+    assert isinstance(clause.target, str)
+    stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
+    first = ir.Index(ir.Var(items), ir.Const(0), origin.place)
+    taken = (ir.Assign(clause.target, first, origin), ir.Assign(name, item, origin))
+    every = ir.Call(ir.Ref("list", list), (clause.iter,), (), origin.place)
+    listed = ir.Assign(items, every, origin)
+    length = ir.Call(_LEN, (ir.Var(items),))
+    some: ir.Expr = ir.Call(ir.Ref(">", operator.gt), (length, ir.Const(0)))
+    if default:
+        return (listed, ir.If(some, taken, (ir.Assign(name, default[0], origin),), origin))
+    return (listed, ir.If(ir.Call(NOT, (some,)), (stop,), (), origin), *taken)

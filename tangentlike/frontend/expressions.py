@@ -145,7 +145,7 @@ class Reader:
         node = spread(node)
         fn = self.read(node.func)
         self._refuse_introspection(fn, node)
-        args = [self._argument(a) for a in node.args]
+        args = [self._argument(a) for a in self._given(fn, node)]
         kwargs = []
         for word in node.keywords:
             if word.arg is None:
@@ -165,6 +165,28 @@ class Reader:
                 return items
         made = getter(fn, args, kwargs, self.at(node))
         return Call(fn, tuple(args), tuple(kwargs), self.at(node)) if made is None else made
+
+    def _given(self, fn: Expr, node: gast.Call) -> list[gast.AST]:
+        """The arguments of a call: those that it goes through need no `iter`, and the first item
+        of what is gone through is that of a generator, which has a loop of its own."""
+        if not isinstance(fn, Ref) or not any(fn.obj is known for known in _GOING_THROUGH):
+            return list(node.args)
+        args = [self.gone_through(arg) for arg in node.args]
+        if fn.obj is next and args[0] is not node.args[0]:
+            load, store = (gast.Name("item", ctx, None, None) for ctx in (gast.Load(), gast.Store()))
+            clause = gast.comprehension(store, args[0], [], 0)
+            args[0] = gast.copy_location(gast.GeneratorExp(load, [clause]), node.args[0])
+            args[1:] = node.args[1:]
+            for part in (load, store):
+                gast.copy_location(part, node)
+        return args
+
+    def gone_through(self, node: gast.AST) -> gast.AST:
+        """`x` for `iter(x)`, which a loop or a built-in function goes through alike."""
+        if isinstance(node, gast.Call) and len(node.args) == 1 and not node.keywords:
+            if self.read(node.func) == Ref("iter", iter):
+                return node.args[0]
+        return node
 
     def _within_class(self) -> bool:
         """Whether the code belongs to a method, which keeps its class in a cell."""
@@ -266,7 +288,7 @@ class Reader:
         inner = self
         clauses = []
         for part in node.generators:
-            iterable = inner.read(part.iter)
+            iterable = inner.read(inner.gone_through(part.iter))
             bound = frozenset(n.id for n in gast.walk(part.target) if isinstance(n, gast.Name))
             inner = inner.inside(bound)
             target = _target(part.target)
@@ -401,6 +423,9 @@ def _is_number(expr: Expr) -> bool:
     return isinstance(expr.value, int | float | complex)
 
 
+_GOING_THROUGH = (
+    *(next, zip, enumerate, map, filter, list, tuple, set, sum, min, max, sorted, any, all),
+)
 _CODE = {gast.JoinedStr: Text, gast.Set: Set, gast.SetComp: Set}
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 

@@ -159,7 +159,7 @@ class StatementReader:
         return [ir.If(test, body, orelse, ir.Origin(line.whole()))]
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
-        iterable, origin = reader.read(node.iter), ir.Origin(line.whole())
+        iterable, origin = reader.read(reader.gone_through(node.iter)), ir.Origin(line.whole())
         through = None if node.orelse else self._through_generator(node, iterable, line)
         if through is not None:
             return through

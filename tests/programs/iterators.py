@@ -138,7 +138,31 @@ def extremes_with_defaults(xs, ys):
     return s + far * far + pair[0] * pair[1]
 
 
+def first_items(xs, ys):
+    """`next(iter(..))` of dicts, lists and arrays; what is empty gives the default, or raises."""
+    d = {"a": ys * 2.0, "b": ys**2}
+    key, value = next(iter(d.items()))
+    s = np.sum(next(iter(d.values())) * d[next(iter(d))]) + len(key) * np.sum(value)
+    s = s + next(iter([]), xs[0]) * next(iter(ys)) + next(v * v for v in xs)
+    try:
+        s = s * next(iter(xs[9:]))
+    except StopIteration:
+        s = s + xs[1] ** 2
+    return s
+
+
+def iterators_gone_through_at_once(xs, ys):
+    s = sum(iter(ys)) * max(iter(xs))
+    for i, (x, y) in enumerate(zip(iter(xs), iter(ys))):
+        s = s + i * x * y
+    for y in iter(ys):
+        s = s * y
+    return s + sum([x * x for x in iter(xs)])
+
+
 PROGRAMS = [
+    Program(first_items, _two_lists(3), (0, 1)),
+    Program(iterators_gone_through_at_once, _two_lists(3), (0, 1)),
     Program(extremes_with_defaults, _two_lists(3), (0, 1)),
     Program(selections, _two_lists(3), (0, 1)),
     Program(one_after_the_other, _two_lists(3), (0, 1)),
