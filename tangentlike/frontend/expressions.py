@@ -173,7 +173,9 @@ class Reader:
             return list(node.args)
         args = [self.gone_through(arg) for arg in node.args]
         if fn.obj is next and args[0] is not node.args[0]:
-            load, store = (gast.Name("item", ctx, None, None) for ctx in (gast.Load(), gast.Store()))
+            load, store = (
+                gast.Name("item", ctx, None, None) for ctx in (gast.Load(), gast.Store())
+            )
             clause = gast.comprehension(store, args[0], [], 0)
             args[0] = gast.copy_location(gast.GeneratorExp(load, [clause]), node.args[0])
             args[1:] = node.args[1:]
@@ -183,9 +185,9 @@ class Reader:
 
     def gone_through(self, node: gast.AST) -> gast.AST:
         """`x` for `iter(x)`, which a loop or a built-in function goes through alike."""
-        if isinstance(node, gast.Call) and len(node.args) == 1 and not node.keywords:
-            if self.read(node.func) == Ref("iter", iter):
-                return node.args[0]
+        match node:
+            case gast.Call(func=func, args=[of], keywords=[]) if self.read(func) == _ITER:
+                return of
         return node
 
     def _within_class(self) -> bool:
@@ -423,6 +425,7 @@ def _is_number(expr: Expr) -> bool:
     return isinstance(expr.value, int | float | complex)
 
 
+_ITER = Ref("iter", iter)
 _GOING_THROUGH = (
     *(next, zip, enumerate, map, filter, list, tuple, set, sum, min, max, sorted, any, all),
 )
