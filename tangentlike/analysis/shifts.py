@@ -63,8 +63,9 @@ def cancelled_extrema(function: ir.Function, kinds: Mapping[str, Kind]) -> froze
     for number, stmt in enumerate(index.statements):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call() as call):
-                if call.args or isinstance(call.fn, ir.Attribute):
-                    found += [name] * _Followed(index, kinds, call).cancels(number)
+                if _is_one(rule_object(call, kinds), (*_EXTREMA, *_OF_TWO)):
+                    followed = _Followed(function, index, kinds, as_function_call(call))
+                    found += [name] * followed.cancels(number)
     return frozenset(found).difference(function.param_names)
 
 
@@ -75,7 +76,6 @@ def _is_one(obj: Any, objects: tuple[Any, ...]) -> bool:
 def _reduced(call: ir.Call, rank: int | None) -> tuple[int | str, bool] | None:
     """The axis of a reduction, and whether it is kept; None where these are no literals, or there
     are other arguments."""
-    call = as_function_call(call)
     words = dict(call.kwargs)
     axis = call.args[1] if len(call.args) == 2 else words.pop("axis", ir.Const(None))
     keepdims = words.pop("keepdims", ir.Const(False))
@@ -91,24 +91,30 @@ def _reduced(call: ir.Call, rank: int | None) -> tuple[int | str, bool] | None:
 
 
 class _Followed:
-    """The values that an extremum, the result of `call`, goes into."""
+    """The values that an extremum, the result of `call`, goes into. `of` is its first argument,
+    where that has one value in a run."""
 
-    def __init__(self, index: ProgramIndex, kinds: Mapping[str, Kind], call: ir.Call) -> None:
+    def __init__(
+        self, function: ir.Function, index: ProgramIndex, kinds: Mapping[str, Kind], call: ir.Call
+    ) -> None:
         self.index, self.kinds, self.call = index, kinds, call
-        self.of = as_function_call(call).args[0]
-        self.rank = self._kind(self.of).rank
+        of = call.args[0] if call.args else None
+        self.rank = self._kind(of).rank
+        several = isinstance(of, ir.Var) and (
+            len(index.definitions.get(of.name, ())) + (of.name in function.param_names) > 1
+        )
+        self.of = None if several else of
         self.parts: dict[str, _Part] = {}
 
-    def _kind(self, expr: ir.Expr) -> Kind:
+    def _kind(self, expr: ir.Expr | None) -> Kind:
         return self.kinds.get(expr.name, UNKNOWN) if isinstance(expr, ir.Var) else UNKNOWN
 
     @property
     def extremum(self) -> _Part | None:
-        """What the result of the call is in terms of itself; None where it is no extremum."""
-        obj = rule_object(self.call, self.kinds)
-        if _is_one(obj, _OF_TWO) and len(self.call.args) == 2 and not self.call.kwargs:
-            return _Part(1, _EACH)
-        reduced = _reduced(self.call, self.rank) if _is_one(obj, _EXTREMA) else None
+        """What the result of the call is in terms of itself; None where it is not followed."""
+        if _is_one(getattr(self.call.fn, "obj", None), _OF_TWO):
+            return _Part(1, _EACH) if len(self.call.args) == 2 and not self.call.kwargs else None
+        reduced = _reduced(self.call, self.rank)
         return None if reduced is None else _Part(1, *reduced)
 
     def cancels(self, begun: int) -> bool:
@@ -140,19 +146,16 @@ class _Followed:
                 return self.parts[name]
             case ir.Attribute(ir.Var(name), attribute) if attribute in SHAPE_ATTRIBUTES:
                 return replace(self.parts[name], by=0)
-            case ir.Index(ir.Var(name), key) if name in self.parts and not (
-                ir.names_in(key) & self.parts.keys()
-            ):
+            case ir.Index(ir.Var(name), key) if not ir.names_in(key) & self.parts.keys():
                 return self._entries(self.parts[name], key)
             case ir.Call():
                 return self._call(value)
         return None
 
     def _call(self, call: ir.Call) -> _Part | None:
-        obj = rule_object(call, self.kinds)
+        obj, call = rule_object(call, self.kinds), as_function_call(call)
         if _is_one(obj, _SUMS):
             return self._sum(call)
-        call = as_function_call(call)
         parts = [self.parts.get(arg.name) if isinstance(arg, ir.Var) else None for arg in call.args]
         first = parts[0] if parts else None
         if call.kwargs or not all(isinstance(arg, (ir.Var, ir.Const, ir.Ref)) for arg in call.args):
@@ -174,15 +177,14 @@ class _Followed:
 
     def _sum(self, call: ir.Call) -> _Part | None:
         """A sum of entries that have the same factor."""
-        reduced, of = _reduced(call, self.rank), as_function_call(call).args[0]
+        reduced, of = _reduced(call, self.rank), call.args[0] if call.args else None
         part = self.parts.get(of.name) if isinstance(of, ir.Var) else None
         if reduced is None or part is None or not part.factor:
             return None
         if part.axis == _ALL:
             return part
-        if reduced[0] != part.axis or not part.kept or (part.grown and int(part.axis) >= 0):
-            return None
-        return replace(part, kept=reduced[1])
+        whole = part.kept and not (part.grown and reduced[0] != -1)
+        return replace(part, kept=reduced[1]) if whole and reduced[0] == part.axis else None
 
     def _combined(
         self, sign: str, args: tuple[ir.Expr, ...], parts: list[_Part | None]
