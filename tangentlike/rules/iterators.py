@@ -61,6 +61,9 @@ _LATER = {
     itertools.takewhile: runtime.takewhile_items,
     itertools.dropwhile: runtime.dropwhile_items,
     itertools.groupby: runtime.group_items,
+    zip: runtime.zip_items,
+    enumerate: runtime.numbered_items,
+    reversed: runtime.reversed_items,
 }
 # Those without an end.
 _ENDLESS = {
@@ -72,6 +75,7 @@ _ENDLESS = {
 _TAKERS = frozenset(
     map(id, (sum, list, tuple, min, max, sorted, dict, set, math.prod, math.fsum, np.fromiter))
 )
+_HEADERS = (zip, enumerate, reversed)
 _SIDE_BY_SIDE = frozenset(map(id, (zip, enumerate)))
 _NEW = frozenset(
     map(id, (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, list, dict, float))
@@ -87,6 +91,8 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     names = names_of(lowered.function)
     spelling = _Spelling(every, index, names, original=lowered.original)
     body = ir.rewrite(lowered.function.body, spelling.statement)
+    if spelling.headers:
+        body = ir.rewrite(body, after=spelling.with_header)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
 
@@ -284,6 +290,7 @@ class _Spelling:
         self.original = original or {}  # the names of the source
         self.method_of = method_of
         self.names = names
+        self.headers: dict[str, ir.Call] = {}  # what names of one loop's header stand for
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
@@ -307,7 +314,14 @@ class _Spelling:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
         return self._as_list(stmt, stmt.target, call, self.index.following(stmt))
 
-    def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Stmt:
+    def with_header(self, stmt: ir.Stmt) -> ir.Instead:
+        """`for a, b in pairs` as `for a, b in zip(x, y)`."""
+        match stmt:
+            case ir.For(iter=ir.Var(name)) if name in self.headers:
+                return dataclasses.replace(stmt, iter=self.headers[name])
+        return stmt
+
+    def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Instead:
         until = self._until_taken(name, rest)
         groups = isinstance(call.fn, ir.Ref) and call.fn.obj is itertools.groupby
         if groups and not (until and self._once_each(until[-1])):
@@ -332,6 +346,10 @@ class _Spelling:
             if groups:
                 raise UnsupportedError(*_refusal(_CHANGED, call, stmt))
             return stmt
+        header = isinstance(until[-1], ir.For) and until[-1].iter == ir.Var(name)
+        if header and self.read[name] == 1 and call.fn.obj in _HEADERS:
+            self.headers[name] = call
+            return ()
         return dataclasses.replace(stmt, value=listed)
 
     def _once_each(self, stmt: ir.Stmt) -> bool:

@@ -160,7 +160,23 @@ def iterators_gone_through_at_once(xs, ys):
     return s + sum([x * x for x in iter(xs)])
 
 
+def named_pairs(xs, ys):
+    kept = zip([x for x in xs if x > 0.5], ys)
+    s = sum(a * b for a, b in kept)
+    numbered = enumerate(ys, 1)
+    for i, y in numbered:
+        s = s * i + y**2
+    turned = reversed(xs)
+    for x in turned:
+        s = s * x + x
+    listed, compared = zip(xs, ys), zip(xs, ys)
+    taken = list(listed)
+    greatest = max(compared)
+    return s + taken[1][0] * taken[0][1] * greatest[1]
+
+
 PROGRAMS = [
+    Program(named_pairs, _two_lists(3), (0, 1)),
     Program(first_items, _two_lists(3), (0, 1)),
     Program(iterators_gone_through_at_once, _two_lists(3), (0, 1)),
     Program(extremes_with_defaults, _two_lists(3), (0, 1)),
