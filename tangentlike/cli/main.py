@@ -14,13 +14,13 @@ from typing import Any
 import click
 
 from ..errors import InternalError, TangentlikeError
+from ..frontend.primal import primal_of
 from ..rules import default_book
 from ..rules.book import Rule, spelling
-from . import debugging
 from .arguments import At, arguments
-from .orders import Order
-from .printing import print_diff, print_error, print_source, table
-from .reading import refuse_to_replace, write_file
+from .orders import Order, changes, check_file, is_current, written_files
+from .printing import draw_curves, print_diff, print_error, print_source, run_checks, table
+from .reading import read_text, refuse_to_replace, write_file
 from .target import BadUsage, errors_of_the_program, load_function, parse_wrt
 
 STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
@@ -29,6 +29,8 @@ STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
 )
 _FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 _STDOUT = Path("-")
+_BY = click.option("--wrt", default="", help="Parameters, by name (default: the first).")
+_PLAIN_FILE = click.Path(dir_okay=False, path_type=Path)
 _READING = (
     "FILE.py is read, and not run, where its names are NumPy's, SciPy's, CuPy's and its own. "
     "Otherwise it is imported, so that they mean what they mean when it runs: what stands at its "
@@ -93,7 +95,7 @@ _MAKING = [
     click.option(
         "--check",
         "checked",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=_PLAIN_FILE,
         help="Exit with 1, and show the difference, if this file is not what would be written.",
     ),
 ]
@@ -175,31 +177,18 @@ def _make(order: Order, output: Path | None, force: bool, diff: bool, checked: P
     if diff and not to_file:
         raise click.UsageError("--diff compares with a file: give -o OUT.py")
     if checked is not None:
-        _check(order, checked)
+        if not check_file(order, checked):
+            raise click.exceptions.Exit(1)
     elif output is None or not to_file:
         print_source(order.text(), plain=output is not None)
     elif diff:
-        _diff(order, output)
+        before = read_text(output) if output.exists() else ""
+        print_diff(changes(before, order.file_text(output), output))
     else:
         refuse_to_replace(output, order.inputs, force)
         text = order.file_text(output)
         write_file(output, text)
         click.echo(f"{output}: {len(text.splitlines())} lines", err=True)
-
-
-def _check(order: Order, path: Path) -> None:
-    from .orders import check_file
-
-    if not check_file(order, path):
-        raise click.exceptions.Exit(1)
-
-
-def _diff(order: Order, path: Path) -> None:
-    from .orders import changes
-    from .reading import read_text
-
-    before = read_text(path) if path.exists() else ""
-    print_diff(changes(before, order.file_text(path), path))
 
 
 def _register() -> None:
@@ -259,8 +248,6 @@ def _at_arguments(command: Callable[..., None], optional: bool = False) -> Calla
 )
 def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int, plot: Path | None) -> None:
     """Compare both modes with central differences."""
-    from .printing import draw_curves, run_checks
-
     if plot is not None:
         draw_curves(fn, args, parse_wrt(wrt) if wrt else None, seed, plot)
     if not run_checks(fn, args, parse_wrt(wrt) if wrt else None, order, seed):
@@ -269,12 +256,79 @@ def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int, plot: Path 
 
 @main.command()
 @_at_arguments
-@click.option("--wrt", default="", help="Parameters, by name (default: the first).")
+@_BY
 def saved(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
     """Say what the reverse sweep of the gradient keeps, for each line of the function."""
     from ..api.calls import grad
 
     click.echo(str(grad(fn, parse_wrt(wrt)).saved(*args)))
+
+
+# Debugging: each runs a derivative of a function at arguments and reports.
+
+
+@main.command("trace")
+@_at_arguments
+@_BY
+@click.option(
+    "--iteration",
+    type=int,
+    help="Which iteration of loops to show: 0 the first, -1 the last (the default).",
+)
+def trace_command(fn: Any, args: list[Any], seed: int, wrt: str, iteration: int | None) -> None:
+    """Show the value of every statement of the value and gradient, in order."""
+    from ..api.calls import value_and_grad
+    from ..debugging import trace
+
+    found = trace(value_and_grad(fn, parse_wrt(wrt)), *args)
+    click.echo(str(found if iteration is None else found.at(iteration)))
+
+
+@main.command("profile")
+@_at_arguments
+@_BY
+def profile_command(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
+    """Show what each line costs, primal and adjoint: milliseconds and bytes."""
+    from ..api.calls import value_and_grad
+    from ..debugging import profile
+
+    click.echo(str(profile(value_and_grad(fn, parse_wrt(wrt)), *args)))
+
+
+@main.command("nan")
+@_at_arguments
+@_BY
+def nan_command(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
+    """Find where a NaN or an infinity of the value or gradient begins.
+
+    Exit status 1 if there is one.
+    """
+    from ..debugging import find_nan
+
+    report = find_nan(fn, *args, wrt=parse_wrt(wrt) if wrt else None)
+    click.echo(str(report))
+    if report:
+        raise click.exceptions.Exit(1)
+
+
+@main.command("explain")
+@functools.partial(_at_arguments, optional=True)
+@_BY
+@click.option("-o", "--output", type=_PLAIN_FILE, required=True, help="The HTML file to write.")
+@click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write.")
+def explain_command(
+    fn: Any, args: list[Any], seed: int, wrt: str, output: Path, force: bool
+) -> None:
+    """Write a page with the source, its derivative, and which line is which.
+
+    With arguments (--shape, --value, --args) it shows the values of every statement too.
+    """
+    from ..debugging import explain
+
+    refuse_to_replace(output, [Path(primal_of(fn).function.__code__.co_filename)], force)
+    report = explain(fn, *args, wrt=parse_wrt(wrt) if wrt else None)
+    write_file(output, report.html)
+    click.echo(f"{output}: {len(report.html):,} characters", err=True)
 
 
 @main.command()
@@ -285,8 +339,6 @@ def stale(paths: tuple[Path, ...]) -> None:
     PATHS are files and folders (default: this one); files that tangentlike did not write are
     passed over. Exit status 1 if one is stale.
     """
-    from .orders import is_current, written_files
-
     found = list(written_files(paths or (Path(),)))
     old = [path for path in found if not is_current(path, main)]
     for path in old:
@@ -306,7 +358,6 @@ def rules(like: str) -> None:
 
 
 _register()
-debugging.register(main, _at_arguments)
 
 
 # --------------------------------------------------------------------------------------------------
