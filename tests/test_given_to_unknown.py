@@ -318,3 +318,35 @@ def test_what_carries_none_is_put_back(f):
     """The reverse sweep reads the places and weights of each round (these gradients were those of
     what was written last)."""
     tl.check_grads(f, (A,))
+
+
+class Counted:
+    def count(self, x):
+        x[1] = 0.3
+
+    def index(self, x):
+        x += 0.5
+        return 1
+
+
+COUNTED = {"o": Counted()}
+
+
+def in_a_statement(a):
+    c = np.zeros_like(a)
+    COUNTED["o"].count(c)
+    return np.sum(a * c)
+
+
+def for_a_name(a):
+    c, y = np.zeros_like(a), 0.0
+    for _ in range(2):
+        k = COUNTED["o"].index(c)
+        y = y + np.sum(a * a * c)
+    return y * k
+
+
+@pytest.mark.parametrize("fn", [in_a_statement, for_a_name], ids=lambda fn: fn.__name__)
+def test_methods_that_have_the_names_of_those_of_lists(fn) -> None:
+    """They were taken to read a list, and calls of them were left out."""
+    tl.check_grads(fn, (np.array([0.3, -0.7, 0.5]),))

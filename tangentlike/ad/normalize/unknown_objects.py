@@ -51,6 +51,7 @@ _KNOWN = (types.ModuleType, type, np.ufunc, np.generic, dict, list, tuple, str, 
 _CLASSES = (deque, OrderedDict, defaultdict, Counter)
 _ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
 _VALUES = ("array", "value", "number")
+_WRITTEN = ("array", "value", "list", "dict", "set", "object", "unknown")
 # Methods that change containers, or arrays, and give None.
 _CHANGING_ONLY = GIVING_NOTHING | {"appendleft", "extendleft"}
 _OF_LISTS = ("append", "appendleft", "extend", "extendleft", "reverse")
@@ -121,7 +122,7 @@ def methods_of_unknown_objects(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
     """The function itself where no such method is called."""
-    if context.unseen_writes:
+    if context.unseen_writes or _looked_up(context):
         function = _with_results(function, context)
     function = _containers_checked(_attributes_read(function, context), wrt, context)
     function = _methods_refused(function, context)
@@ -156,7 +157,7 @@ def methods_of_unknown_objects(
         elif varies:
             if used or context.unseen_writes:
                 chosen[id(stmt)] = _unbound(stmt, call, context)
-        elif given and id(stmt) in named:
+        elif id(stmt) in named and (given or fn.name in looked_up):
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
     return _replaced(function, chosen) if chosen else function
 
@@ -230,11 +231,12 @@ def _containers_checked(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
     """The function with a check of each object that looks like a list or dict, and is asked by a
-    value that carries derivatives for what carries none: `xs.index(v)`, `table.get(x)`."""
-    found: dict[int, tuple[ir.Assign, ir.Call]] = {}
+    value that carries derivatives for what carries none, or by what another method might write:
+    `xs.index(v)`, `table.get(x)`."""
+    found: dict[int, tuple[ir.Stmt, ir.Call]] = {}
     for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, name), args=(_, *_)) as call):
+        match getattr(stmt, "value", None):
+            case ir.Call(fn=ir.Attribute(base, name), args=(_, *_)) as call:
                 is_open = context.kind_of(base).form in ("unknown", "object", "other")
                 if (
                     name in _ASKED_BY
@@ -249,9 +251,14 @@ def _containers_checked(
     checked = {
         key: (_check("require_container", call, stmt.origin, context), stmt)
         for key, (stmt, call) in found.items()
-        if ir.names_in(call.args[0]) & varied
+        if ir.names_in(call.args[0]) & varied or _may_be_written(call, context)
     }
     return _replaced(function, checked) if checked else function
+
+
+def _may_be_written(call: ir.Call, context: Context) -> bool:
+    """Whether a call is given arrays, or containers."""
+    return any(context.kind_of(arg).form in _WRITTEN for arg in ir.arguments(call))
 
 
 def _these(function: ir.Function, calls: Mapping[int, ir.Call]) -> Iterator[ir.Stmt]:
