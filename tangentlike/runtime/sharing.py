@@ -164,8 +164,8 @@ def strided_places(x: Any, shape: Any, strides: Any) -> Any:
     at = order[np.minimum(np.searchsorted(own, wanted, sorter=order), own.size - 1)]
     if not np.array_equal(own[at], wanted):
         raise ValueError(
-            "as_strided reads memory around the array that it is given: give it the whole array "
-            "that the memory is of"
+            "as_strided reads memory around the array that it is given: differentiate in forward "
+            "mode, or give it the whole array that the memory is of"
         )
     return np.asarray(at, like=x)
 
