@@ -27,7 +27,7 @@ from .algebra import (
     terms_of,
 )
 from .analyses import Analyses, analyses
-from .effects import is_pure
+from .effects import effect_of, is_pure
 from .facts import DERIVED_NAME, SUMMING_RUNTIME, Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
@@ -269,12 +269,43 @@ class _Fold(ir.Rewriter):
         if not terms:
             return call
         merged = merge_terms(terms, self._may_merge)
+        if len(merged) > 1 and self.scaled:  # `t + 0.5 * x` is `1.0 * x`, where `t = 0.5 * x`
+            fewer = merge_terms([*map(self._spelled_out, terms)], self._may_merge)
+            merged = fewer if len(fewer) < len(merged) else merged
         if any(t.coefficient == 0 for t in merged):
             return call  # `e - e` is no zero when e is infinite
         if not any(map(self._has_float, merged)):
             return call
         new = build_sum([ordered(t) for t in merged], self.floating)
         return call if new == call else new
+
+    @cached_property
+    def scaled(self) -> dict[str, tuple[float, ir.Expr]]:
+        """Temporaries that are a number times another name, as long as they are read."""
+        function = self.known.function
+        stmts = list(ir.statements(function.body))
+        count = ir.bindings(stmts, function.param_names)
+        found: dict[str, tuple[float, ir.Expr]] = {}
+        for stmt in function.body:
+            match stmt:
+                case ir.Assign(
+                    target=str(name),
+                    value=ir.Call(args=(ir.Const(float(by)), ir.Var(of) as x)) as c,
+                ) if (
+                    c.fn == MUL and name in self.facts.temporaries and count[name] == count[of] == 1
+                ):
+                    found[name] = by, x
+        writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts if found))
+        meets = self.known.sharing.meet
+        return {n: v for n, v in found.items() if not meets((n, *ir.names_in(v[1])), writes)}
+
+    def _spelled_out(self, term: Product) -> Product:
+        for at, factor in enumerate(term.factors):
+            if isinstance(factor, ir.Var) and factor.name in self.scaled:
+                by, x = self.scaled[factor.name]
+                factors = (*term.factors[:at], x, *term.factors[at + 1 :])
+                return Product(term.coefficient * by, factors, term.divisors)
+        return term
 
     def _may_merge(self, term: Product) -> bool:
         parts = (*term.factors, *term.divisors)
