@@ -186,8 +186,9 @@ class Reader:
     def gone_through(self, node: gast.AST) -> gast.AST:
         """`x` for `iter(x)`, which a loop or a built-in function goes through alike."""
         match node:
-            case gast.Call(func=func, args=[of], keywords=[]) if self.read(func) == _ITER:
-                return of
+            case gast.Call(func=gast.Name() as func, args=[of], keywords=[]):
+                meant = self.read(func)
+                return of if isinstance(meant, Ref) and meant.obj is iter else node
         return node
 
     def _within_class(self) -> bool:
@@ -425,7 +426,6 @@ def _is_number(expr: Expr) -> bool:
     return isinstance(expr.value, int | float | complex)
 
 
-_ITER = Ref("iter", iter)
 _GOING_THROUGH = (
     *(next, zip, enumerate, map, filter, list, tuple, set, sum, min, max, sorted, any, all),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -132,6 +133,9 @@ class StatementReader:
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
         if isinstance(node.value, gast.Constant):
             return []  # a string or `...` standing alone
+        stored = _stored(node.value, reader)
+        if stored is not None:
+            return self.assign(gast.copy_location(stored, node), line, reader)
         if isinstance(node.value, gast.Call) and is_logging(node.value.func, reader.read):
             return self.opaque(node, line, reader)
         if isinstance(node.value, gast.Yield) and self.at_yield is not None:
@@ -457,6 +461,31 @@ class StatementReader:
             return []  # (the names stand for what they mean; the derivative imports it at its head)
         text = gast.unparse(node).strip()
         return [ir.OpaqueStmt(text, (), (), (), writes, ir.Origin(line.whole()))]
+
+
+def _stored(node: gast.AST, reader: Reader) -> gast.AST | None:
+    """The assignment that `setattr(obj, "w", v)` or `operator.setitem(a, k, v)` is, with
+    constants where names are asked for, and of what is reached without a call."""
+    match node:
+        case gast.Call(func=func, args=[obj, key, value], keywords=[]) if _is_path(obj):
+            fn = reader.read(func) if isinstance(func, gast.Name | gast.Attribute) else None
+            called = fn.obj if isinstance(fn, ir.Ref) else None
+            name = getattr(key, "value", None)
+            if called is setattr and isinstance(name, str) and name.isidentifier():
+                target: gast.AST = gast.Attribute(obj, name, gast.Store())
+            elif called is operator.setitem and _is_path(key):
+                target = gast.Subscript(obj, key, gast.Store())
+            else:
+                return None
+            return gast.Assign([gast.copy_location(target, node)], value)
+    return None
+
+
+def _is_path(node: gast.AST) -> bool:
+    """Whether a name, an attribute of one and so on, or a constant is read, and nothing else."""
+    while isinstance(node, gast.Attribute):
+        node = node.value
+    return isinstance(node, gast.Name | gast.Constant)
 
 
 def _binds_names(target: gast.AST) -> bool:

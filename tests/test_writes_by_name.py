@@ -1,0 +1,56 @@
+"""`setattr` and `operator.setitem` with constants: the assignments that they are."""
+
+from __future__ import annotations
+
+import operator
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.5, 1.2, 0.7])
+
+
+class Layer:
+    def __init__(self, w):
+        setattr(self, "w", w * 2.0)  # noqa: B010
+        setattr(self, "power", 3)  # noqa: B010
+
+    def scale(self, k):
+        setattr(self, "w", self.w * k)  # noqa: B010
+
+
+def attributes(x):
+    layer = Layer(x)
+    layer.scale(x[0])
+    return np.sum(layer.w**layer.power)
+
+
+def attribute_of_a_namespace(x):
+    q = SimpleNamespace()
+    setattr(q, "a", x * 2.0)  # noqa: B010
+    return np.sum(q.a**2)
+
+
+def items(x):
+    d, y = {}, x * 1.0
+    operator.setitem(d, "a", x * 2.0)
+    operator.setitem(y, 0, x[1] ** 2)
+    return np.sum(d["a"] * y)
+
+
+@pytest.mark.parametrize(
+    "fn", [attributes, attribute_of_a_namespace, items], ids=lambda f: f.__name__
+)
+def test_derivatives(fn):
+    tl.check_grads(fn, (X,), order=2)
+
+
+def test_an_attribute_of_an_argument():
+    def scaled(q, x):
+        setattr(q, "a", q.a * x)  # noqa: B010
+        return np.sum(q.a * q.b)
+
+    tl.check_grads(scaled, (SimpleNamespace(a=X, b=X * 2.0), X))
