@@ -27,7 +27,7 @@ from ...ir.names import Names
 from .bound_methods import with_bound_methods
 from .function_objects import refuse_compared
 from .function_values import FUNCTIONS, FunctionValues, is_partial, starred_name, unwrapped
-from .linear_maps import pullback_parts, tangent_map_parts
+from .linear_maps import MAPS, linear_map_parts
 from .operators import apart, operator_name, tangent_call
 
 if TYPE_CHECKING:
@@ -144,10 +144,9 @@ class _Resolver(FunctionValues, ir.Rewriter):
             if primals is not None and tangents is not None:
                 new = tangent_call(call, value, primals, tangents)
                 return None if new is None else [ir.Assign(stmt.target, new, stmt.origin)]
-        parts_of = {"pullback": pullback_parts, "linear": tangent_map_parts}.get(name)
-        if parts_of is not None and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
-            known = self.variants.effects
-            parts = None if call.kwargs else parts_of(call, value, call.args[1:], known)
+        if name in MAPS and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
+            known, args = self.variants.effects, call.args[1:]
+            parts = None if call.kwargs else linear_map_parts(name, call, value, args, known)
             if parts is not None:
                 self.refuse_kept(ir.Display("tuple", (value,)))
                 both = zip(stmt.target, parts, strict=True)

@@ -24,53 +24,35 @@ from .operators import derivative_of, positional, seeds_of, taken_apart, with_gi
 _count = itertools.count(1)
 
 
-def pullback_parts(
+# By what an operator makes: how that is named, and the mode that makes it.
+MAPS = {"pullback": ("pullback", "reverse"), "linear": ("tangent", "forward")}
+
+
+def linear_map_parts(
+    made_as: str,
     call: ir.Call,
     value: ir.Expr,
     args: tuple[ir.Expr, ...],
     effects: Callable[[Any], Effects],
 ) -> tuple[ir.Call, ir.Expr] | None:
-    """The value and the pullback of `tl.vjp(f, x)`: a call of `f`, and a function of the seed
-    that runs the reverse sweep from the arguments. `effects` tells what `f` writes."""
-    ref, given, words = taken_apart(value)
-    names = positional(ref.obj)
-    wrt = names[len(given) : len(given) + len(args)]
-    if len(wrt) < len(args) or not args:
-        return None
-    assert isinstance(call.fn, ir.Ref)
-    options = {"wrt": tuple(wrt), "mode": "reverse"}
-    made = derivative_of(call.fn.obj.__made_with__, ref, options, may_wait=True)
-    if made is None:
-        return None
-    names = names[: len(given) + len(args)]
-    pullback = _second("pullback", ref, made, names, tuple(words))
-    point = (*given, *args)
-    valued = _of_copies(ref, names, tuple(words), effects(ref.obj))
-    return ir.Call(valued, point, tuple(words.items()), call.at), with_given(pullback, point, words)
-
-
-def tangent_map_parts(
-    call: ir.Call,
-    value: ir.Expr,
-    args: tuple[ir.Expr, ...],
-    effects: Callable[[Any], Effects],
-) -> tuple[ir.Call, ir.Expr] | None:
-    """The value and the tangent map of `tl.linearize(f, x)`: a call of `f`, and a function of the
-    tangents, one for each argument, that runs forward mode from the arguments."""
+    """The value and the map of `tl.vjp(f, x)` or `tl.linearize(f, x)`: a call of `f`, and a
+    function of the seed, or of the tangents, that runs the sweep from the arguments. `effects`
+    tells what `f` writes."""
+    word, mode = MAPS[made_as]
     ref, given, words = taken_apart(value)
     names = positional(ref.obj)[: len(given) + len(args)]
     wrt = names[len(given) :]
     if len(wrt) < len(args) or not args:
         return None
     assert isinstance(call.fn, ir.Ref)
-    options = {"wrt": tuple(wrt), "mode": "forward"}
+    options = {"wrt": tuple(wrt), "mode": mode}
     made = derivative_of(call.fn.obj.__made_with__, ref, options, may_wait=True)
     if made is None:
         return None
-    tangents = _second("tangent", ref, made, names, tuple(words))
+    linear = _second(word, ref, made, names, tuple(words))
     point = (*given, *args)
     valued = _of_copies(ref, names, tuple(words), effects(ref.obj))
-    return ir.Call(valued, point, tuple(words.items()), call.at), with_given(tangents, point, words)
+    return ir.Call(valued, point, tuple(words.items()), call.at), with_given(linear, point, words)
 
 
 def _of_copies(ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects: Effects) -> ir.Ref:
