@@ -41,8 +41,42 @@ def items(x):
     return np.sum(d["a"] * y)
 
 
+def attributes_by_names_in_a_loop(x):
+    p, g = SimpleNamespace(w=x * 2.0, b=x**2), SimpleNamespace(w=x, b=x * 3.0)
+    for name in ("w", "b"):
+        w = getattr(p, name)
+        setattr(p, name, w - 0.1 * getattr(g, name))
+    return np.sum(p.w * p.b) * len(name)
+
+
+def names_beside_values(x):
+    p = SimpleNamespace(a=x, b=x * 2.0)
+    s = 0.0
+    for name, k in (("a", x[0]), ("b", x[1] + s)):  # (both are computed before the first round)
+        x = x * 2.0
+        s = s + k * np.sum(getattr(p, name) * x)
+    return s
+
+
+def asked_for_in_a_loop(x):
+    p, out = SimpleNamespace(a=x, b=x * 2.0), []
+    for name in ["a", "b", "c"]:
+        if hasattr(p, name):
+            out.append(getattr(p, name) ** 2)
+    return np.sum(out[0] * out[1])
+
+
 @pytest.mark.parametrize(
-    "fn", [attributes, attribute_of_a_namespace, items], ids=lambda f: f.__name__
+    "fn",
+    [
+        attributes_by_names_in_a_loop,
+        names_beside_values,
+        asked_for_in_a_loop,
+        attributes,
+        attribute_of_a_namespace,
+        items,
+    ],
+    ids=lambda f: f.__name__,
 )
 def test_derivatives(fn):
     tl.check_grads(fn, (X,), order=2)

@@ -32,6 +32,7 @@ from .outer import NO_OUTER, Outer
 from .places import Line, Source
 from .survey import Survey, parameter_names, survey
 from .targets import place_of, split_targets
+from .unrolled import rounds_of
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,13 @@ class StatementReader:
         return [ir.If(test, body, orelse, ir.Origin(line.whole()))]
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
+        rounds = rounds_of(node, self.names.fresh)
+        if rounds is not None:
+            written, made = rounds
+            inner = self
+            for name in made:
+                inner = dataclasses.replace(inner, lookup=inner._knowing(name))
+            return inner.block(written)
         iterable, origin = reader.read(reader.gone_through(node.iter)), ir.Origin(line.whole())
         through = None if node.orelse else self._through_generator(node, iterable, line)
         if through is not None:
