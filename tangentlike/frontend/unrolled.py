@@ -74,8 +74,8 @@ def _leaves_or_binds(body: Sequence[Any], names: Sequence[str]) -> bool:
     for part in (part for stmt in body for part in gast.walk(stmt)):
         if isinstance(part, (*_LEAVING, gast.FunctionDef, gast.Lambda, gast.Starred)):
             return True
-        if isinstance(part, gast.Name) and part.id in names:
-            if not isinstance(part.ctx, gast.Load):
+        match part:
+            case gast.Name(id=name, ctx=gast.Store() | gast.Del()) if name in names:
                 return True
     return False
 
