@@ -15,6 +15,7 @@ from ... import ir
 from ...analysis.liveness import Liveness
 from ...ir.facts import Facts as Manager
 from ...ir.facts import fact
+from ...ir.index import ProgramIndex
 from .analyses import analyses
 from .effects import Effect
 from .facts import Facts, Profile, derived_names
@@ -88,15 +89,19 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
                 and not {name, source} & {*pairs, *pairs.values()}
             ):
                 pairs[name] = source
-    found = analyses(function, facts) if pairs else None
-    outside = {*function.param_names, *(found.pinned if found is not None else ())}
-    groups = [[*pair] for pair in pairs.items() if not outside.intersection(pair)]
-    if not groups or found is None:
+    if not pairs:
         return function
-    conflicts = _conflicts(function, found.live, groups)
+    found, index = analyses(function, facts), fact(ProgramIndex, function)
+    outside = found.pinned.union(function.param_names)
+    for name in [*pairs]:
+        readers = [index.statements[number] for number in index.uses.get(name, ())]
+        once = len(readers) == 1 and not isinstance(readers[0], ir.Return)  # (it needs no name)
+        if once or not outside.isdisjoint((name, pairs[name])):
+            del pairs[name]
+    conflicts = _conflicts(function, found.live, [[*pair] for pair in pairs.items()])
     renaming = {
         source: name
-        for name, source in groups
+        for name, source in pairs.items()
         if not conflicts[name] & found.live.mask((source,))
         and not conflicts[source] & found.live.mask((name,))
     }
