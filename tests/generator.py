@@ -56,6 +56,7 @@ FEATURES: dict[str, frozenset[str]] = {
     "kept": FUNCTIONAL | {"writes", "views", "kept"},
     "changed": FUNCTIONAL | {"writes", "views", "changed"},
     "again": FUNCTIONAL | {"writes", "views", "calls that write", "again"},
+    "handed": FUNCTIONAL | {"writes", "views", "handed"},
     "declined": frozenset({"loops", "writes", "declined"}),
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }

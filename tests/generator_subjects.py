@@ -8,6 +8,7 @@ is assigned.
 from __future__ import annotations
 
 from tests.generator_changes import AGAIN, CHANGED, DECLINED
+from tests.generator_handed import HANDED
 from tests.generator_subject import Lines, Subject
 
 MODULES = Subject(
@@ -754,6 +755,7 @@ SUBJECTS: dict[str, Subject] = {
     "changed": CHANGED,
     "again": AGAIN,
     "declined": DECLINED,
+    "handed": HANDED,
 }
 
 

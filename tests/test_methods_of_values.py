@@ -116,6 +116,17 @@ def test_derivatives(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(tl.grad(fn, example=(X, S))(X, S), tl.grad(fn)(X, S), rtol=1e-12)
 
 
+def given_to_a_helper_alone(x, s):
+    w = x.copy()
+    apply(w.fill, s)
+    return np.sum(w * x)
+
+
+def test_the_text_for_any_types_is_made() -> None:
+    """What was refused for the sake of one part was refused again at another place, and again."""
+    assert tl.grad(given_to_a_helper_alone).source
+
+
 class Box:
     pass
 

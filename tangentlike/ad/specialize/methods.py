@@ -84,6 +84,13 @@ class _Method:
     original: Any
 
 
+@functools.cache
+def _caller(name: str) -> types.FunctionType:
+    """What calls a method of this name: one function, so that what is said of it has one place."""
+    made: types.FunctionType = calling(name, "held", ("*args", "**options"), __name__).obj
+    return made
+
+
 class Methods:
     """The methods of one transform. `infer` knows the kinds of a function's names."""
 
@@ -219,8 +226,7 @@ class Methods:
         if not isinstance(inspect.getattr_static(cls, name, None), types.MethodDescriptorType):
             return None
         if name not in self._made:
-            made = calling(name, "held", ("*args", "**options"), __name__).obj
-            self._made[name] = made
+            made = self._made[name] = _caller(name)
             self._spelled[id(made)] = _Method("method", name, made)
             self.values[id(made)] = name
         return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))

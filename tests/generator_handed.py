@@ -1,0 +1,147 @@
+"""Subjects of generated programs about what is handed on: methods and functions as values, arrays
+by keyword, and what lies beside arrays in containers and objects.
+
+As in `generator_subjects`: each line of text is one statement, `prelude` what must stand before it.
+"""
+
+from __future__ import annotations
+
+from tests.generator_subject import Subject
+
+HANDED = Subject(
+    (
+        # methods of arrays and containers as values
+        ("p = <V> * <S>", "q = p.sort", "q()", "<X> = p * 0.9"),
+        ("p = <M>[1]", "run(p[1:].fill, <F>)", "<X> = p * <W>"),
+        ("p = (<V> * <S>).sum", "<V>[0] = 0.2", "<Y> = 0.2 * p()"),
+        ("p = <M>.sum", "<X> = np.tanh(p(axis=0))"),
+        ("p = []", "q = p.append", "for x1 in <V>:", "    q(x1 * <S>)", "<Y> = p[0] * p[2]"),
+        ("p = [<S>]", "run(p.extend, [<T>, <F>])", "<Y> = p[1] * p[2] + p[0]"),
+        ("p = [<S>, <T>, <F>]", "q = p.pop", "<Y> = q() * run(q, 0)"),
+        ("p = {'u': <V>}", "run(p.update, {'w': <W> * <S>})", "<X> = p['w'] * p['u']"),
+        ("p = {'u': <V> * <S>}", "q = p.get", "<X> = q('u') * 0.9"),
+        ("p = {0: <S>, 1: <T>}", "<Y> = p[max(p, key=p.get)] * 0.9"),
+        ("p = []", "list(map(p.append, <V> * <S>))", "<Y> = p[0] * p[1]"),
+        ("p = (<V> * <S>).sum if <C> else (<V> * <S>).max", "<Y> = 0.3 * p()"),
+        # functions out of containers, attributes and helpers that write what they capture
+        (
+            "q = np.array([0.3, 0.1, 0.4, 0.2])",
+            "<Y> = 0.3 * np.sum(q * <V> * <V>)",
+            "p = {'u': lambda x1: q.fill(x1), 'w': q.sort}",
+            "p['u' if <C> else 'w'](*([0.6] if <C> else []))",
+            "<X> = q * <W>",
+        ),
+        (
+            "q = np.array([0.3, 0.1, 0.4, 0.2])",
+            "<X> = q * <V>",
+            "for p in [q.fill, lambda x1: q.put(0, x1)]:",
+            "    p(0.7)",
+            "<Y> = 0.3 * np.sum(q * <W>)",
+        ),
+        (
+            "q = np.array([0.3, 0.1, 0.4, 0.2])",
+            "<X> = q * <V>",
+            "p = filler(q)",
+            "p(0.7)",
+            "<Y> = 0.3 * np.sum(q * <X>)",
+        ),
+        (
+            "q = Hooked(<V> * <S>)",
+            "q.hook = lambda x1: q.w.fill(x1)",
+            "<Y> = 0.2 * np.sum(q.w * <W>)",
+            "q.hook(<T>)",
+            "<X> = q.w * 0.9",
+        ),
+        ("q = Hooked(<V> * <S>)", "q.fs.append(np.sin)", "<X> = q.run(<W>)"),
+        ("q = Hooked(<V> * 1.0)", "q.hook = damped", "<X> = q.run(<W>) * q.w"),
+        ("<X> = TABLE['sin'](<V>) * <S>",),
+        ("q = <V> * 1.0", "for k1 in ('sin', 'bend'):", "    q = TABLE[k1](q)", "<X> = q"),
+        # methods of objects with the names of those of lists
+        ("q = np.zeros(4)", "COUNTED['o'].count(q)", "<X> = <V> * q"),
+        ("q = np.zeros(4)", "k1 = COUNTED['o'].index(q)", "<X> = <V> * q * k1"),
+        ("for k1 in range(2):", "    COUNTED['o'].count(<V>)", "    <Y> = <V>[1] * 0.9"),
+        # arrays by keyword, in any order
+        ("<X> = np.roll(shift=1, a=<V>) * <W>",),
+        ("<X> = np.where(<V> > 0.1, <W>, np.flip(m=<V>))",),
+        ("<Y> = 0.2 * np.sum(a=<V> * <S>)", "<X> = np.cumsum(axis=0, a=<V>) * 0.3"),
+        ("<X> = 0.3 * np.transpose(a=<M>)[1] + np.diag(v=<M>)",),
+        ("<Y> = np.dot(b=<V>, a=<W>) * 0.3",),
+        ("<K> = 0.5 * np.outer(b=<V>, a=<W>)", "<X> = np.sum(axis=1, a=<M>) * 0.2"),
+        ("<X> = np.take(indices=[0, 2, 2, 1], a=<V>) * <S>",),
+        ("q = <V> * 1.0", "np.copyto(src=<W> * <S>, dst=q)", "<X> = q"),
+        ("q = <V> * 1.0", "np.put(v=[<S>, <T>], ind=[1, 3], a=q)", "<X> = q"),
+        ("q = <V> * 1.0", "np.add(<W>, <S>, out=q, where=<V> > 0.0)", "<X> = q * 0.7"),
+        ("<X> = np.tensordot(axes=1, b=<V>, a=<M>) * 0.3",),
+        ("<X> = scipy.ndimage.gaussian_filter(<V>, 0.7, mode='wrap') * <S>",),
+        ("<X> = scipy.ndimage.uniform_filter1d(size=3, input=<V> * <S>, mode='mirror')",),
+        ("q = np.zeros(4)", "scipy.ndimage.gaussian_filter(<V>, 0.7, output=q)", "<X> = q * <W>"),
+        ("<X> = scipy.fft.idct(x=scipy.fft.dct(<V> * <S>, norm='ortho'), norm='ortho')",),
+        ("<X> = scipy.fft.irfft(scipy.fft.rfft(<V>) * 0.5, n=4)",),
+        # constants beside arrays
+        (
+            "p = {'w': <V> * <S>, 'dtype': np.float64, 'axis': 0, 'part': slice(1, 3), 'on': True}",
+            "q = np.outer(p['w'], <W>).astype(p['dtype'])",
+            "<Y> = 0.3 * np.sum(q.sum(axis=p['axis'])[p['part']]) if p['on'] else 0.0",
+        ),
+        (
+            "p = [{'w': <V>, 'n': 2, 'kind': 'u'}, {'w': <W>, 'n': 1, 'kind': 'v'}]",
+            "for q in p:",
+            "    if q['kind'] == 'v':",
+            "        q['w'] = q['w'] * q['n'] * <S>",
+            "<X> = p[0]['w'] * p[1]['w']",
+        ),
+        ("p = {'axis': 0, 'keepdims': True}", "<X> = np.sum(<M>, **p)[0] * 0.3"),
+        ("p = {'at': [0, 2], 'w': <V> * 1.0}", "p['w'][p['at']] *= 0.5", "<X> = p['w'] * <S>"),
+        # heaps, and sets of what was visited
+        (
+            "p = []",
+            "for k1, x1 in enumerate(<V>):",
+            "    heapq.heappush(p, (float(<W>[k1]), k1, x1 * <S>))",
+            "<Y> = heapq.heappop(p)[2] * heapq.heappop(p)[2]",
+        ),
+        ("p = list(<V> * <S>)", "heapq.heapify(p)", "<Y> = heapq.heappop(p) * p[0]"),
+        (
+            "p, q = set(), [0]",
+            "while q:",
+            "    k1 = q.pop()",
+            "    if k1 not in p:",
+            "        p.add(k1)",
+            "        <Y> = <V>[k1] * 0.9 * len(p)",
+            "        q += [(k1 + 1) % 4, (k1 + 2) % 4]",
+        ),
+        # properties that count how often they are asked
+        ("q = Asked(<V>)", "q.w += <W>", "q.w *= <S>", "<X> = q.w * 0.2"),
+    ),
+    (
+        ("heapq.", "import heapq"),
+        ("scipy.ndimage", "import scipy.ndimage"),
+        ("scipy.fft", "import scipy.fft"),
+        ("run(", "def run(g, *values):\n    return g(*values)\n"),
+        ("filler(", "def filler(w):\n    return w.fill\n"),
+        ("damped", "def damped(q):\n    q.w = q.w * 0.5\n"),
+        (
+            "Hooked(",
+            "class Hooked:\n    def __init__(self, w):\n        self.w = w\n"
+            "        self.fs, self.hook = [], None\n\n"
+            "    def run(self, x):\n        for g in self.fs:\n            x = g(x)\n"
+            "        if self.hook:\n            self.hook(self)\n        return x\n",
+        ),
+        (
+            "TABLE",
+            "def bend(x):\n    x *= np.cos(x)\n    return x\n\n\n"
+            "TABLE = {'sin': np.sin, 'bend': bend}\n",
+        ),
+        (
+            "COUNTED",
+            "class Counted:\n    def count(self, x):\n        x[1] = 0.3\n\n"
+            "    def index(self, x):\n        x += 0.5\n        return 1\n\n\n"
+            "COUNTED = {'o': Counted()}\n",
+        ),
+        (
+            "Asked(",
+            "class Asked:\n    def __init__(self, w):\n        self.held, self.n = w, 0\n\n"
+            "    @property\n    def w(self):\n        self.n += 1\n        return self.held * 2.0\n\n"
+            "    @w.setter\n    def w(self, v):\n        self.held = v * 0.5 + self.n * 0.1\n",
+        ),
+    ),
+)
