@@ -11,6 +11,7 @@ from tests.generator_subject import Subject
 HANDED = Subject(
     (
         # methods of arrays and containers as values
+        ("p = <V>.copy()", "run(p.fill, <S>)", "<X> = p * <W>"),
         ("p = <V> * <S>", "q = p.sort", "q()", "<X> = p * 0.9"),
         ("p = <M>[1]", "run(p[1:].fill, <F>)", "<X> = p * <W>"),
         ("p = (<V> * <S>).sum", "<V>[0] = 0.2", "<Y> = 0.2 * p()"),

@@ -297,7 +297,7 @@ def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
         match stmt:
             case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if name in VALUE_METHODS:
                 kind = context.kind_of(base)
-                if kind.form in ("unknown", "object") and kind.cls is None:
+                if kind.form in ("unknown", "object", "value") and kind.cls is None:
                     args = (base, ir.Const(name))
                     place = at or stmt.origin.place
                     check = ir.Call(context.helper("require_field"), args, at=place)

@@ -25,7 +25,7 @@ from typing import Any
 from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
-from ...analysis.operations import VALUE_CLASSES, is_python_function
+from ...analysis.operations import MUTATING_METHODS, VALUE_CLASSES, is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import PARTIAL, copy_of
@@ -225,6 +225,8 @@ class Methods:
         cls = VALUE_CLASSES.get(kind.form) if kind.cls is None else kind.cls
         if not isinstance(inspect.getattr_static(cls, name, None), types.MethodDescriptorType):
             return None
+        if kind.form == "value" and name in MUTATING_METHODS:
+            return None  # (of what may be a number, which nothing writes; the text asks)
         if name not in self._made:
             made = self._made[name] = _caller(name)
             self._spelled[id(made)] = _Method("method", name, made)
