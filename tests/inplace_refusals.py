@@ -23,8 +23,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": _each(_WAYS, "no derivative rule for np.nditer"),
-    "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
-    "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
     "partial_write": _each(_WAYS, "a function that uses `w` is stored"),
     "map_writes": {
@@ -40,7 +38,6 @@ REFUSED: dict[str, dict[str, str]] = {
     ),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
-    "by_kept_method": _each(_REVERSE, "`fill` may write what it is given"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "`ctypes.memset` may write what it is given"),

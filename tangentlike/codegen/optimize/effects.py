@@ -29,7 +29,9 @@ NOTHING: frozenset[str] = frozenset()
 
 MUTATORS = words(
     "append extend insert pop popleft appendleft remove clear sort reverse update setdefault "
-    "popitem add discard fill partition put resize itemset setflags setfield"
+    "popitem add discard fill partition put resize itemset setflags setfield byteswap "
+    "extendleft rotate move_to_end subtract difference_update intersection_update "
+    "symmetric_difference_update"
 )
 PURE_METHODS = words(
     "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot "
