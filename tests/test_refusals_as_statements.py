@@ -444,3 +444,27 @@ def test_a_place_in_an_outer_table_carries_no_derivative():
     np.testing.assert_allclose(tl.grad(paid)(rates, 1.0), 2.0 * rates)
     np.testing.assert_allclose(tl.jvp(paid, (rates, 1.0), (rates, None))[1], 2.0 * rates @ rates)
     tl.check_grads(paid, (rates, 0.5), wrt=(0, 1))
+
+
+def writes_in_a_branch(q, p, flag):
+    if flag:
+        q[1:] = p.getfield(float)[1:]
+
+
+def hands_on(q, p, flag):
+    writes_in_a_branch(q, p, flag)
+
+
+def test_a_call_that_stays_as_it_is_by_identity_has_nothing_cut_out():
+    """What was left of `hands_on` wrote nothing, and the text called the user's function."""
+
+    def program(a, b, t):
+        a[1:3] *= np.cos(a[:2])
+        q = np.zeros(4)
+        hands_on(q, a, np.sum(a) < t)
+        a = q + 0.5 * b
+        a[-1], a[-1] = a[-1], a[-1]
+        return np.sin(a @ b)
+
+    with pytest.raises(tl.UnsupportedError, match="no derivative rule for np.ndarray.getfield"):
+        str(tl.grad(program, wrt=("a", "b")).source)

@@ -554,6 +554,10 @@ class Builder:
         conversion = IdentityCalls(active, aliases, context, preparation.counters)
         converted = conversion.function(function)
         refuse_writes_by_others(converted, conversion.sites.keys(), context)
+        cuts = cuts_made()
+        if cuts is not None and cuts.made:
+            followed, varied = conversion.sites.keys(), context.varied(function, wrt)
+            refuse_cut_callees(converted, varied, (), cuts, self._keeps_effects, followed)
         if converted is not function:
             function, aliases = converted, one_memory(converted, writes, context)
         counters, sites = preparation.counters, conversion.sites
