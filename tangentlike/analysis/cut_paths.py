@@ -280,9 +280,10 @@ def refuse_cut_callees(
     keeps_effects: Callable[[Any], bool],
     followed: Collection[int] = (),
 ) -> None:
-    """Refuse a call that stays as it stands (those `followed` do not, by the ids of their
-    statements), if something was cut out of what it runs: one that is given what varies, or what is used elsewhere and may be written or given back by the whole of
-    the function as it is not by what is left of it (`keeps_effects` says that there is no such)."""
+    """Refuse a call that stays as it stands (those `followed`, by the ids of their statements, do
+    not), if something was cut out of what it runs: one that is given what varies, or what is used
+    elsewhere and may be written or given back by the whole of the function as it is not by what
+    is left of it (`keeps_effects` says that there is no such)."""
     every = list(ir.statements(function.body))
     used = Counter(name for stmt in every for name in {*ir.reads(stmt), *ir.binds(stmt)})
     for stmt in every:
