@@ -112,3 +112,24 @@ def test_eigenvalues_are_written(values_of: Any) -> None:
         return np.sum(np.sqrt(w))
 
     tl.check_grads(loss, (np.array([[2.0, 0.3, 0.1], [0.3, 0.4, 0.2], [0.0, 0.5, 3.0]]),))
+
+
+def copied_diagonal(x):
+    m = np.outer(x, x)
+    m[1:, 1:] *= np.cos(m[:-1, :-1])
+    q = np.diagonal(m).copy()
+    q[0] = x[-1]
+    return np.sum(q**3)
+
+
+def copied_windows(x):
+    y = x * 2.0
+    y[0] = y[2] ** 2
+    w = np.lib.stride_tricks.sliding_window_view(y, 2).copy()
+    w[1:] *= w[:-1]
+    return np.sum(w**3)
+
+
+@pytest.mark.parametrize("fn", [copied_diagonal, copied_windows], ids=lambda fn: fn.__name__)
+def test_the_adjoint_of_an_adjoint_is_no_read_only_view(fn: Callable[..., Any]) -> None:
+    tl.check_grads(fn, (X,), order=2)
