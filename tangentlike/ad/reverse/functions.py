@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...analysis.aliases import Aliases
+from ...analysis.looking import looked_into
 from ...analysis.parts import Parts, is_part, whole_of
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
+from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
 from ..context import Context
 from ..specialize.callees import CallSite
@@ -210,9 +212,10 @@ class Reverse:
         regions = Regions(self.facts, self.context.kind_of)
         parts = Parts(regions, aliases, self._writes)
         reads = self._reads(tree, parts)
+        places = reads.places
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
-        virtual = frozenset(recomputed.names)
+        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         restored = tuple(n for n in self.primal.shared if n not in self.primal.left)
         calls = {
             self.facts.number(stmt): self.primal.calls[id(stmt)].written
@@ -266,6 +269,35 @@ class Reverse:
                     made[text], made[site.pair.bwd.text] = pair.fwd, pair.bwd
         self.context.callees.instead.update(made)
         return made
+
+    def _only_shapes(
+        self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]
+    ) -> frozenset[str]:
+        """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
+        a name was given last will do."""
+        if not any(map(self._has_one_shape, self.context.kinds)):
+            return frozenset()
+        looked: set[str] = set()
+        read: set[str] = set()
+        work = [tree]
+        while work:
+            block = work.pop()
+            printed = list(block.tail)
+            for step in block.steps:
+                printed += (*step.entry, *step.exit, *self._header(step))
+                work += step.blocks
+            for stmt in ir.statements(tuple(printed)):
+                read |= ir.reads(stmt)
+                looked.update(*map(looked_into, ir.expressions(stmt)))
+        for again in (*recomputed.entry.values(), *recomputed.exit.values()):
+            looked.update(*map(ir.reads, again))
+        looked.update(*places.values())
+        return frozenset(n for n in read - looked if self._has_one_shape(n))
+
+    def _has_one_shape(self, name: str) -> bool:
+        kind = self.context.kinds.get(name, UNKNOWN)
+        known = isinstance(kind.shape, tuple) and kind.shape and all(map(is_named, kind.shape))
+        return bool(known) and kind.form == "array" and kind.dtype in ("float", "complex")
 
     def _places(self) -> dict[int, frozenset[str]]:
         """The names that say where each write in place puts what it writes."""
