@@ -76,7 +76,7 @@ def in_order(x):
 
 
 def classes_seen(x):
-    names = {type(v).__name__ + str(instance(Plain).issparse(v)) for v in x}
+    names = set(type(v).__name__ + str(instance(Plain).issparse(v)) for v in x)  # noqa: C401
     return np.sum(x**3) * len(names)
 
 

@@ -45,7 +45,7 @@ from .abbreviations import (
     spread,
     star,
 )
-from .comprehensions import Clause, Comprehension, becomes_loop, is_inert, mapped
+from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .cuts import Spot, cuts_made
 from .nested import Chain, Closure, Refused, Walrus
 from .operands import is_repeatable
@@ -305,14 +305,6 @@ class Reader:
         made = Comprehension(*parts, form, element, key, tuple(clauses), assigns)
         return replace(made, inert=True) if is_inert(made) else made
 
-    def set_comprehension(self, node: gast.SetComp) -> Expr:
-        """`{f(v) for v in x}` is the set of `[f(v) for v in x]`, where that becomes a loop."""
-        items = gast.copy_location(gast.ListComp(node.elt, node.generators), node)
-        made = self.comprehension(items)
-        if not becomes_loop(made):
-            return self.opaque(node)
-        return Call(Ref("set", set), (made,), at=self.at(node))
-
     def inside(self, bound: frozenset[str]) -> Reader:
         """A reader for a scope in which these names are bound too."""
         return replace(self, lookup=lambda n: Var(n) if n in bound else self.lookup(n))
@@ -451,8 +443,7 @@ _READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
     gast.Dict: Reader.dictionary,
     gast.Lambda: Reader.function,
     gast.NamedExpr: Reader.walrus,
-    **dict.fromkeys((gast.Set, gast.JoinedStr), Reader.opaque),
-    gast.SetComp: Reader.set_comprehension,
+    **dict.fromkeys((gast.Set, gast.SetComp, gast.JoinedStr), Reader.opaque),
     **dict.fromkeys((gast.ListComp, gast.DictComp, gast.GeneratorExp), Reader.comprehension),
 }
 

@@ -114,28 +114,6 @@ def longest_items(*iterables: Any, fillvalue: Any = None) -> Any:
     return rows
 
 
-def zip_items(*iterables: Any) -> Any:
-    require_no_dicts(iterables)
-    pools = [list(iterable) for iterable in iterables]
-    rows = []
-    for i in range(min([len(pool) for pool in pools])):
-        rows.append(tuple([pool[i] for pool in pools]))
-    return rows
-
-
-def numbered_items(iterable: Any, start: Any = 0) -> Any:
-    items = list(iterable)
-    pairs = []
-    for i in range(len(items)):
-        pairs.append((start + i, items[i]))
-    return pairs
-
-
-def reversed_items(sequence: Any) -> Any:
-    items = list(sequence)
-    return items[::-1]
-
-
 def compress_items(data: Any, selectors: Any) -> Any:
     items = []
     for item, selected in zip(data, selectors):  # noqa: B905
@@ -205,7 +183,7 @@ PROGRAMS: dict[Any, Callable[..., Any]] = {
         *("dropwhile_items", "flattened_items", "longest_items", "pairwise_items"),
         *("permutation_items", "product_items", "running_sums", "slice_items"),
         *("takewhile_items", "repeated_item", "count_beside", "cycle_beside", "repeat_beside"),
-        *("equal_items", "group_items", "numbered_items", "reversed_items", "zip_items"),
+        *("equal_items", "group_items"),
     )
 }
 _BY_CODE = {program.__code__: program for program in PROGRAMS.values()}

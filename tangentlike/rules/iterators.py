@@ -61,9 +61,6 @@ _LATER = {
     itertools.takewhile: runtime.takewhile_items,
     itertools.dropwhile: runtime.dropwhile_items,
     itertools.groupby: runtime.group_items,
-    zip: runtime.zip_items,
-    enumerate: runtime.numbered_items,
-    reversed: runtime.reversed_items,
 }
 # Those without an end.
 _ENDLESS = {
@@ -132,9 +129,15 @@ def _iterator(stmt: ir.Stmt) -> ir.Call | None:
     """The call of `itertools` that a statement gives a name."""
     match stmt:
         case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=obj)) as call):
-            known = obj is not None and _is_endless(call)
+            known = obj is not None and (_is_endless(call) or _is_header(call))
             return call if known or _spelled(call) is not None else None
     return None
+
+
+def _is_header(call: ir.Call) -> bool:
+    """Whether a call is one that the header of a loop may be."""
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    return any(obj is known for known in _HEADERS)
 
 
 def _is_endless(call: ir.Call) -> bool:
@@ -328,6 +331,8 @@ class _Spelling:
             raise UnsupportedError(*_refusal(_GROUPS, call, stmt))
         if until is None or self.bound[name] > 1:
             return stmt
+        if _is_header(call):
+            return self._as_header(stmt, name, call, until)
         if _is_endless(call):
             assert isinstance(call.fn, ir.Ref)
             other, made = self._beside(name, until[-1]), _ENDLESS[call.fn.obj]
@@ -346,11 +351,16 @@ class _Spelling:
             if groups:
                 raise UnsupportedError(*_refusal(_CHANGED, call, stmt))
             return stmt
-        header = isinstance(until[-1], ir.For) and until[-1].iter == ir.Var(name)
-        if header and self.read[name] == 1 and call.fn.obj in _HEADERS:
-            self.headers[name] = call
-            return ()
         return dataclasses.replace(stmt, value=listed)
+
+    def _as_header(self, stmt: ir.Stmt, name: str, call: ir.Call, until: ir.Block) -> ir.Instead:
+        """No statement for what only the header of one loop reads, where nothing changes before."""
+        loop = until[-1]
+        alone = isinstance(loop, ir.For) and loop.iter == ir.Var(name) and self.read[name] == 1
+        if not alone or self._may_change(ir.names_in(call), until):
+            return stmt
+        self.headers[name] = call
+        return ()
 
     def _once_each(self, stmt: ir.Stmt) -> bool:
         """Whether a loop goes through each group of `itertools.groupby` once at most."""

@@ -124,7 +124,6 @@ from .iterators import (
     flattened_items,
     group_items,
     longest_items,
-    numbered_items,
     pairwise_items,
     permutation_items,
     product_items,
@@ -132,12 +131,10 @@ from .iterators import (
     repeated_item,
     require_no_dict,
     require_no_dicts,
-    reversed_items,
     run_bounds,
     running_sums,
     slice_items,
     takewhile_items,
-    zip_items,
 )
 from .kinks import (
     exp_of_difference,

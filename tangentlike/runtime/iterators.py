@@ -141,33 +141,6 @@ def longest_items(*iterables: Iterable[Any], fillvalue: Any = None) -> list[tupl
     return list(itertools.zip_longest(*iterables, fillvalue=fillvalue))
 
 
-def zip_items(*iterables: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """The items side by side, to the end of the shortest.
-
-    >>> zip_items([1, 2], [3])
-    [(1, 3)]
-    """
-    return list(zip(*iterables, strict=False))
-
-
-def numbered_items(iterable: Iterable[Any], start: int = 0) -> list[tuple[int, Any]]:
-    """The items with their numbers.
-
-    >>> numbered_items("ab", 1)
-    [(1, 'a'), (2, 'b')]
-    """
-    return list(enumerate(iterable, start))
-
-
-def reversed_items(sequence: Any) -> list[Any]:
-    """The items from the last to the first.
-
-    >>> reversed_items((1, 2))
-    [2, 1]
-    """
-    return list(reversed(sequence))
-
-
 def compress_items(data: Iterable[Any], selectors: Iterable[Any]) -> list[Any]:
     """The items whose selector is true.
 

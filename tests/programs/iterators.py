@@ -169,10 +169,9 @@ def named_pairs(xs, ys):
     turned = reversed(xs)
     for x in turned:
         s = s * x + x
-    listed, compared = zip(xs, ys), zip(xs, ys)
-    taken = list(listed)
-    greatest = max(compared)
-    return s + taken[1][0] * taken[0][1] * greatest[1]
+    columns = [xs, ys]
+    rows = zip(*columns)
+    return s + sum([x * y for x, y in rows])
 
 
 PROGRAMS = [
