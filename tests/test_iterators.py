@@ -186,3 +186,17 @@ def exchanged_before(a, b):
 def test_names_that_are_exchanged():
     """Whether they are whole numbers was asked of each by the other, without end."""
     tl.check_grads(exchanged_before, (X[0], X[1]))
+
+
+def test_the_first_item_of_an_iterator_is_not_that_of_a_list():
+    """`next(iter(it))` takes one item of an iterator and leaves the others."""
+
+    def first_and_others(x, places):
+        k = next(iter(places))
+        return x[k] ** 2 + sum(x[j] for j in places)
+
+    x = np.array([0.5, 1.2, -0.7])
+    np.testing.assert_allclose(tl.grad(first_and_others)(x, [1, 2]), [0.0, 3.4, 1.0])
+    for mode in ("forward", "reverse"):
+        with pytest.raises(tl.UnsupportedError, match="first item of an iterator"):
+            tl.jacobian(first_and_others, "x", mode=mode)(x, iter([1, 2]))

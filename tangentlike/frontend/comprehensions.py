@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .. import ir
+from ..runtime.iterators import require_again
 from .nested import Closure, Walrus
 from .operands import is_comparison, is_constant, is_shape_query
 from .operators import NOT, is_arithmetic
@@ -373,6 +374,7 @@ def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
 
 
 _LEN = ir.Ref("len", len)
+_AGAIN = ir.Ref("require_again", require_again)
 _STOPS = ir.Ref("StopIteration", StopIteration)
 
 
@@ -427,7 +429,7 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     assert found is not None
     clause, item = found
     if not clause.tests and isinstance(clause.target, str):
-        return _at_once(clause, item, name, default, variable("items"), origin)
+        return _at_once(clause, item, name, default, variable, origin)
     flag = "" if default else variable("found")
     body: ir.Block = (ir.Assign(name, item, origin), ir.Break(origin))
     if flag:
@@ -442,7 +444,12 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
 
 
 def _at_once(
-    clause: Clause, item: ir.Expr, name: str, default: list[ir.Expr], items: str, origin: ir.Origin
+    clause: Clause,
+    item: ir.Expr,
+    name: str,
+    default: list[ir.Expr],
+    variable: Callable[[str], str],
+    origin: ir.Origin,
 ) -> ir.Block:
     """The first item where nothing is asked of it.
 
@@ -453,13 +460,32 @@ def _at_once(
                                               y = items[0]
     """
     assert isinstance(clause.target, str)
+    through = clause.iter
+    before: ir.Block = ()
+    if not _gives_items_again(through):
+        through = through if isinstance(through, ir.Var) else ir.Var(variable("iterable"))
+        check = ir.Do(ir.Call(_AGAIN, (through,), (), origin.place), origin)
+        named = ir.Assign(through.name, clause.iter, origin)
+        before = (check,) if through == clause.iter else (named, check)
+    items = variable("items")
     stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
     first = ir.Index(ir.Var(items), ir.Const(0), origin.place)
     taken = (ir.Assign(clause.target, first, origin), ir.Assign(name, item, origin))
-    every = ir.Call(ir.Ref("list", list), (clause.iter,), (), origin.place)
+    every = ir.Call(ir.Ref("list", list), (through,), (), origin.place)
     listed = ir.Assign(items, every, origin)
     length = ir.Call(_LEN, (ir.Var(items),))
     some: ir.Expr = ir.Call(ir.Ref(">", operator.gt), (length, ir.Const(0)))
     if default:
-        return (listed, ir.If(some, taken, (ir.Assign(name, default[0], origin),), origin))
-    return (listed, ir.If(ir.Call(NOT, (some,)), (stop,), (), origin), *taken)
+        other = ir.If(some, taken, (ir.Assign(name, default[0], origin),), origin)
+        return (*before, listed, other)
+    return (*before, listed, ir.If(ir.Call(NOT, (some,)), (stop,), (), origin), *taken)
+
+
+def _gives_items_again(expr: ir.Expr) -> bool:
+    """Whether an expression is surely no iterator: a view of a dict, or a list written out."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(name="items" | "keys" | "values"), args=(), kwargs=()):
+            return True
+        case ir.Call(fn=ir.Ref(obj=obj) as fn):
+            return obj is range or is_arithmetic(fn)
+    return isinstance(expr, ir.Display)

@@ -241,6 +241,7 @@ nondifferentiable(
     runtime.require_field,
     runtime.require_none,
     runtime.require_scalar,
+    runtime.require_again,
     runtime.require_no_dict,
     runtime.require_no_dicts,
     runtime.require_sequence,

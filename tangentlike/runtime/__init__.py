@@ -129,6 +129,7 @@ from .iterators import (
     product_items,
     repeat_beside,
     repeated_item,
+    require_again,
     require_no_dict,
     require_no_dicts,
     run_bounds,

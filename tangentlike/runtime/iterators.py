@@ -216,6 +216,17 @@ def require_no_dict(x: Any) -> None:
         raise written_for("a list or an array", x)
 
 
+def require_again(x: Any) -> None:
+    """Check that what gives its first item is no iterator, which would have the others left.
+
+    Raises `TypeError` otherwise.
+    """
+    if hasattr(x, "__next__"):
+        raise TypeError(
+            "the first item of an iterator is taken: make a list of it, and take its first item"
+        )
+
+
 def require_no_dicts(iterables: Iterable[Any]) -> None:
     """Check that nothing is gone through by its keys, where the derivative goes through values.
 

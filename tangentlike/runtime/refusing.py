@@ -55,6 +55,7 @@ REFUSING = frozenset(
         *(buffers.require_module, buffers.require_sequence),
         *(
             buffers.require_as_many,
+            iterators.require_again,
             iterators.require_no_dict,
             buffers.require_stored,
             buffers.require_held,

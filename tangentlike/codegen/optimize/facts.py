@@ -167,6 +167,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_module",
         "require_read_first",
         "require_scalar",
+        "require_again",
         "require_no_dict",
         "require_no_dicts",
         "require_sequence",
