@@ -203,3 +203,11 @@ def test_a_rule_of_another_shape_is_wrong_and_no_error_of_ours() -> None:
 
     with pytest.raises(AssertionError, match=r"the rule gives an adjoint of shape \(\)"):
         tl.check_rule(doubled, np.ones(3))
+
+
+def test_higher_orders_of_a_function_that_takes_any_arguments():
+    def powers(x, *more, k=2, **options):
+        return np.sum(x**k) * (1.0 + sum(more))
+
+    tl.check_grads(powers, (np.array([0.5, 1.2]),), order=2)
+    tl.check_grads(powers, (np.array([0.5, 1.2]), 0.5), wrt="x", order=2)

@@ -271,7 +271,8 @@ def _with_seeds(
     """The derivative function and its arguments; seeds that go by keyword only are bound."""
     operator = derivative.__tangentlike__  # type: ignore[attr-defined]
     emitted = operator.derive().specialized_for(tuple(args), {}).emitted
-    parameters = list(plain_signature(emitted).parameters.values())
+    every = plain_signature(emitted).parameters.values()
+    parameters = [p for p in every if p.kind is not p.VAR_KEYWORD]
     last = parameters[-len(seeds) :]
     if all(p.kind is p.POSITIONAL_OR_KEYWORD for p in last) and len(parameters) == len(
         [*args, *seeds]
