@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -118,3 +119,48 @@ def of_method_by_name(point, name):
 def test_a_method_by_a_name_that_varies_is_refused():
     with pytest.raises(tl.UnsupportedError):
         tl.grad(of_method_by_name)(POINTS[0], "norm")
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass
+class Both:
+    a: Any
+    b: Any
+
+
+def replaced_by_an_entry(x):
+    n = Pair(x, x * 2.0)
+    return n._replace(a=x[0]).a * np.sum(n.b * n.a)
+
+
+def replaced_in_a_dataclass(x):
+    d = Both(x, x * 2.0)
+    e = dataclasses.replace(d, a=x[0])
+    return e.a * np.sum(e.b) + np.sum(d.a**3)
+
+
+def assigned_an_entry(x):
+    d = Both(x, x * 2.0)
+    d.a = x[0] ** 2
+    return d.a * np.sum(d.b)
+
+
+def assigned_a_part(x):
+    d = Both(x, x * 2.0)
+    d.a = x[:2]
+    return np.sum(d.a[:, None] * np.sum(d.b))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [replaced_by_an_entry, replaced_in_a_dataclass, assigned_an_entry, assigned_a_part],
+    ids=lambda fn: fn.__name__,
+)
+def test_a_field_that_gets_another_shape_at_order_two(fn):
+    x = np.array([0.5, 1.2, 0.7, 2.0])
+    tl.check_grads(fn, (x,), order=2)
+    np.testing.assert_allclose(tl.jacrev(tl.grad(fn))(x), tl.hessian(fn)(x))

@@ -119,7 +119,8 @@ def replaced(y, record, field, value):
     value_bar = getattr(y_bar, field)
 
 
-linear("replaced_bar(g, record, field)", "replaced_bar(y_bar, record, field)", unknown)
+# (A field may be replaced by a value of another shape: the adjoint has that of `g`.)
+linear("replaced_bar(g, record, field)", "replaced_bar(y_bar, g, field)", unknown)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -137,8 +137,8 @@ nondifferentiable(runtime.tie_shares, kind=same_as(0))
 @rule(runtime.accumulate, kind=first)
 def accumulate(y, a, b):
     y_dot = accumulate(a_dot, b_dot)
-    a_bar = y_bar
-    b_bar = y_bar
+    a_bar = part_like(y_bar, a)  # (a number may be added to the entries of an array)
+    b_bar = part_like(y_bar, b)
 
 
 linear("copy(x)", "y_bar", first)
