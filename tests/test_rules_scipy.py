@@ -26,7 +26,7 @@ def test_one_argument(name):
     check(getattr(special, name), between(0.2, 0.8))
 
 
-TWO = ["beta", "betaln", "xlogy", "xlog1py"]
+TWO = ["beta", "betaln", "xlogy", "xlog1py", "rel_entr", "kl_div", "huber"]
 BY_SECOND = [("gammainc", 2), ("gammaincc", 2), ("polygamma", 1), ("jv", 2), ("yn", 2), ("iv", 1)]
 BY_SECOND += [("kv", 1), ("ive", 1)]
 

@@ -64,6 +64,9 @@ _special(
         "xlogy(a, b)": ("log_or_zero(b)", "ratio_or_zero(a, b)"),
         "xlog1py(a, b)": ("np.log1p(b)", "a / (1.0 + b)"),
         "entr": "-log_or_zero(x) - 1.0",
+        "rel_entr(a, b)": ("log_or_zero(a / b) + 1.0", "-a / b"),
+        "kl_div(a, b)": ("log_or_zero(a / b)", "1.0 - a / b"),
+        "huber(delta, r)": ("np.maximum(np.abs(r) - delta, 0.0)", "np.clip(r, -delta, delta)"),
         "softplus": "1.0 - np.exp(-y)",
         # Bessel functions
         "i0": "special.i1(x)",
