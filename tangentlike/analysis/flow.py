@@ -21,6 +21,7 @@ from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
 from .memory import GIVING_ANY, UNSEEN, Effects
 from .operations import (
+    PUTTING,
     bind_actuals,
     changes_its_object,
     is_constant,
@@ -37,10 +38,6 @@ from .shifts import cancelled_extrema
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
 ASKED = "<asked>"  # the node for what functions that are not known now are given
-_STORING = {
-    **dict.fromkeys(("append", "appendleft", "extend", "extendleft", "update"), 0),
-    **dict.fromkeys(("insert", "setdefault"), 1),
-}  # methods of containers -> which argument they put in
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 
 
@@ -351,7 +348,7 @@ class _Reader:
         for out in outputs(call, self.kinds):
             self._written(self.operands(out), self.sources(call), stmt)
         if isinstance(call.fn, ir.Attribute) and is_container_method(call, self.kinds):
-            at = _STORING.get(call.fn.name)
+            at = PUTTING.get(call.fn.name)
             if at is not None and len(call.args) > at:
                 self._store(call.fn.base, call.args[at], stmt)
             if call.fn.name == "update":

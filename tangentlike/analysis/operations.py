@@ -30,10 +30,11 @@ CONTAINER_METHODS = frozenset(
 )  # methods of lists, dicts and deques that arrays do not have
 # (Any other method of a list, tuple or dict, as `xs.__add__(ys)`, is a call of nobody knows what.)
 _OF_CONTAINERS = CONTAINER_METHODS | {"copy", "sort", "_replace", "_asdict"}
-STORING_METHODS = frozenset(
-    ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
-    + ("appendleft", "extendleft")
-)  # methods that put their arguments into the object
+# Methods of lists, dicts and deques -> which argument they put in: one item, or several.
+PUTTING_ONE = {"append": 0, "appendleft": 0, "insert": 1}
+PUTTING = PUTTING_ONE | {"extend": 0, "extendleft": 0, "update": 0, "setdefault": 1}
+# All methods that put their arguments into the object.
+STORING_METHODS = frozenset((*PUTTING, "add", "fill", "put", "itemset"))
 MUTATING_METHODS = STORING_METHODS.union(
     ("pop", "popleft", "remove", "clear", "sort", "reverse", "popitem", "discard"),
     ("partition", "resize"),

@@ -10,6 +10,7 @@ from ... import ir
 from ...analysis.hidden_writes import is_of_keys
 from ...analysis.memory import base_names
 from ...analysis.operations import (
+    PUTTING,
     SHAPE_QUERIES,
     adds_values,
     is_container_method,
@@ -31,9 +32,7 @@ IMUL = ir.Ref("*=", operator.imul)
 _CONTAINERS = ("list", "tuple", "dict")
 _SCALING = (operator.imul, operator.itruediv)
 _ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
-_MIRRORED = frozenset(
-    ("append", "insert", "extend", "update", "setdefault", "appendleft", "extendleft")
-)
+_MIRRORED = frozenset(PUTTING)
 _TAKING_ITEMS = ("extend", "extendleft")
 _STRUCTURAL = frozenset(("pop", "popleft", "popitem", "clear", "reverse"))
 _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))

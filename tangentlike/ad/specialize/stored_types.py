@@ -24,7 +24,13 @@ import numpy as np
 
 from ... import ir
 from ...analysis.kinds import kind_of
-from ...analysis.operations import is_python_function, may_write, written_position
+from ...analysis.operations import (
+    PUTTING,
+    PUTTING_ONE,
+    is_python_function,
+    may_write,
+    written_position,
+)
 from ...analysis.record_types import record_class
 from ...errors import UnsupportedError
 from ...frontend.lower import Lowered
@@ -36,8 +42,8 @@ from .callees import Callees, bind, known_arguments, rough
 Given = Mapping[str, Kind]
 
 _CHANGING = {  # methods of lists and dicts -> which argument they put in; None: no single one
-    **{"append": 0, "insert": 1, "appendleft": 0},
-    **dict.fromkeys(("extend", "extendleft", "update", "setdefault", "__setitem__")),
+    **dict.fromkeys((*PUTTING, "__setitem__")),
+    **PUTTING_ONE,
 }
 # Methods of lists and dicts that put nothing in.
 _KEEPING = frozenset(
