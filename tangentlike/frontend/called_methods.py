@@ -16,16 +16,18 @@ from typing import Any
 import gast
 import numpy as np
 
+from .survey import Survey
+
 _METHODS = frozenset(
     name for cls in (list, dict, set, deque, np.ndarray) for name in dir(cls) if name[0] != "_"
 )
 _LOOPS = (gast.For, gast.While, gast.AsyncFor)
 
 
-def call_methods_by_object(node: Any, local: Collection[str]) -> None:
-    """Change a definition so that such names, of methods of what is `local`, are not needed, or
+def call_methods_by_object(node: Any, known: Survey) -> None:
+    """Change a definition so that such names, of methods of what is local, are not needed, or
     stand for the objects. A name that is also read in another way, or bound otherwise, stays."""
-    found = _assigned(node, local)
+    found = _assigned(known)
     if not found:
         return
     parts = list(gast.walk(node))
@@ -56,13 +58,13 @@ def call_methods_by_object(node: Any, local: Collection[str]) -> None:
             part.body = kept or [gast.copy_location(gast.Pass(), body[0])]
 
 
-def _assigned(node: Any, local: Collection[str]) -> dict[str, list[Any]]:
+def _assigned(known: Survey) -> dict[str, list[Any]]:
     """The assignments of methods to names; of a name, all are of methods of one name."""
     found: dict[str, list[Any]] = {}
-    for part in gast.walk(node):
+    for part in known.attributes:
         match part:
             case gast.Assign(targets=[gast.Name(id=name)], value=gast.Attribute(attr=method)):
-                if method in _METHODS and _root(part.value) in local:
+                if method in _METHODS and _root(part.value) in known.bound:
                     found.setdefault(name, []).append(part)
     return {n: every for n, every in found.items() if len({e.value.attr for e in every}) == 1}
 

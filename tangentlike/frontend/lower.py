@@ -140,7 +140,7 @@ def lower(
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
-        call_methods_by_object(found.node, known.bound.keys())
+        call_methods_by_object(found.node, known)
         known.bound.update(dict.fromkeys((*lent, *helpers)))
         listed = mark_of(function, "listed") is not None
         read = read_definition(found, scope, names, known, managers, listed)

@@ -23,13 +23,15 @@ _YIELDS = (gast.Yield, gast.YieldFrom)
 class Survey:
     """`used`: every name that occurs, of any scope. `bound`: the names local to the function
     itself. `yields`: the expressions that make it a generator. `outer`: the names it declares
-    `global` or `nonlocal`. `imports`: whether anything is imported in it."""
+    `global` or `nonlocal`. `imports`: whether anything is imported in it. `attributes`: the
+    assignments of attributes, of any scope."""
 
     used: dict[str, None] = field(default_factory=dict)
     bound: dict[str, None] = field(default_factory=dict)
     yields: list[Any] = field(default_factory=list)
     outer: dict[str, None] = field(default_factory=dict)
     imports: bool = False
+    attributes: list[Any] = field(default_factory=list)
 
 
 def survey(node: Any) -> Survey:
@@ -62,6 +64,8 @@ def survey(node: Any) -> Survey:
                 found.used[name] = found.bound[name] = None
         elif kind in _DECLARATIONS and own:
             found.outer.update(dict.fromkeys(part.names))
+        elif kind is gast.Assign and type(part.value) is gast.Attribute:
+            found.attributes.append(part)
         elif kind in _YIELDS and own:
             found.yields.append(part)
         elif kind is gast.NamedExpr and here:  # (in a comprehension, too)

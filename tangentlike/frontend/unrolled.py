@@ -28,9 +28,11 @@ def rounds_of(node: Any, fresh: Callable[[str], str]) -> tuple[list[Any], list[s
     if node.orelse or not all(isinstance(target, gast.Name) for target in targets):
         return None
     names = [target.id for target in targets]
-    asked = _asked(node.body) & set(names)
     rows = _rows(node.iter, len(names), isinstance(node.target, gast.Tuple))
-    if not asked or rows is None or len(rows) > _MOST or _leaves_or_binds(node.body, names):
+    if rows is None or len(rows) > _MOST:
+        return None
+    asked = _asked(node.body) & set(names)
+    if not asked or _leaves_or_binds(node.body, names):
         return None
     before, after, made = [], [], []
     for row in rows:
