@@ -41,6 +41,15 @@ def twice_halved(x: Any) -> Any:
     return halve(halve(x))
 
 
+@functools.cache
+def nodes(n: int) -> Any:
+    return np.polynomial.legendre.leggauss(n)[0] * RATE
+
+
+def at_nodes(x: Any) -> Any:
+    return np.sum(np.sin(x * nodes(3)))
+
+
 class Stepper:
     def __init__(self, step: float) -> None:
         self.step = step * RATE
@@ -80,6 +89,12 @@ HELPERS = sorted(
     {name for name, obj in vars(tangentlike.runtime).items() if callable(obj)}
     - {"pair_of", "tangent_of"}
 )
+
+
+def test_a_helper_with_a_cache_is_copied() -> None:
+    text = text_of(at_nodes)
+    assert "@functools.cache\ndef nodes(n" in text
+    assert float(run(text, "at_nodes(0.7)")) == pytest.approx(at_nodes(0.7))
 
 
 def test_runtime_helpers_come_along_with_what_they_call() -> None:

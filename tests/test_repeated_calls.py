@@ -53,13 +53,18 @@ def helper(x: Any) -> Any:
 def short(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each result was handed back at once."""
     taken = []
-    asked = short_way._are_own
+    questions = short_way._questions
 
-    def noted(*args: Any) -> bool:
-        taken.append(asked(*args))
-        return taken[-1]
+    def noted(*args: Any) -> Any:
+        alike, some_view, are_own = questions(*args)
 
-    monkeypatch.setattr(short_way, "_are_own", noted)
+        def asked(*given: Any) -> bool:
+            taken.append(are_own(*given))
+            return taken[-1]
+
+        return alike, some_view, asked
+
+    monkeypatch.setattr(short_way, "_questions", noted)
     return taken
 
 

@@ -206,3 +206,18 @@ def test_types_as_the_heads_of_texts_write_them():
         else:
             fits = {("float", "int"), ("float", "bool"), ("int", "bool"), ("function", "numpy")}
             assert (other, text) in fits or "[" in text
+
+
+def test_forms_that_fitted_are_known_again_and_others_are_still_refused() -> None:
+    types = "w: float[n, n], b: float[n], k: float"
+    for _ in range(2):  # (the second call asks for nothing but the forms)
+        require_types(types, np.eye(2), np.ones(2), 1)
+        for wrong in [
+            (np.eye(2), np.ones(3), 1),
+            (np.eye(2), np.ones(2, complex), 1),
+            (np.eye(1), np.ones(1), 1),
+            (np.eye(2), np.ones(2), 1j),
+            (np.eye(2), [1.0, 1.0], 1),
+        ]:
+            with pytest.raises(TypeError, match="arguments of other types"):
+                require_types(types, *wrong)

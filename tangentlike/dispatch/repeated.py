@@ -7,7 +7,7 @@ the questions take longer than the derivative.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -37,22 +37,14 @@ def repeated_call(
         return None
     emitted, count = chosen.derived.functions[-1], len(args)
     forms = [_form(value) for value in args]
-    bar_forms = [forms[place] for place in places]
+    alike, some_view, are_own = _questions(forms, places)
     single, of_value = derivation.request.bare, derivation.request.mode == "value_and_grad"
     holds = chosen.derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
     def call(args: tuple[Any, ...]) -> Any:
         __tracebackhide__ = True
-        if len(args) != count or not holds() or chosen.is_improved:
+        if len(args) != count or not alike(*args) or not holds() or chosen.is_improved:
             return OTHER
-        views = False
-        for value, (kind, shape, dtype) in zip(args, forms, strict=True):
-            if type(value) is not kind:
-                return OTHER
-            if shape is not None:
-                if value.shape != shape or value.dtype is not dtype:
-                    return OTHER
-                views = views or value.base is not None
         refused = None
         try:
             found = replaced(chosen, emitted)(*args)
@@ -66,8 +58,8 @@ def repeated_call(
             raise refused from None
         value, bars = found if of_value else (0.0, found)
         all_bars = (bars,) if single else bars
-        own = type(value) in _NUMBERS and _are_own(all_bars, bar_forms, args)
-        if own and not (views and _is_base(all_bars, args)):
+        own = type(value) in _NUMBERS and are_own(*args, *all_bars)
+        if own and not (some_view(*args) and _is_base(all_bars, args)):
             return found
         return shaped(args, {}, chosen.real_or_again(found, args, {}))
 
@@ -81,25 +73,44 @@ def _form(value: Any) -> tuple[Any, Any, Any]:
     return type(value), None, None
 
 
-def _are_own(bars: Any, forms: list[tuple[Any, Any, Any]], args: tuple[Any, ...]) -> bool:
-    """Whether all adjoints are of these forms, each an array that owns its memory and is no other
-    adjoint nor an argument, or a float."""
-    for index, bar in enumerate(bars):
-        kind, shape, dtype = forms[index]
-        if type(bar) is not kind:
-            return False
-        if kind is np.ndarray:
-            if bar.base is not None or bar.shape != shape or bar.dtype is not dtype:
-                return False
-            for value in args:
-                if bar is value:
-                    return False
-            for other in range(index):
-                if bar is bars[other]:
-                    return False
-        elif kind is not float:
-            return False
-    return True
+def _questions(
+    forms: list[tuple[Any, Any, Any]], places: Iterable[int]
+) -> tuple[Callable[..., bool], ...]:
+    """Whether arguments are of these forms, whether one of them is a view, and, of arguments and
+    the adjoints of those at `places`, whether each adjoint is of the form of its argument: a float,
+    or an array that owns its memory and is no other adjoint nor an argument.
+
+    One expression each: loops take longer than all else that a call asks.
+    """
+    known: dict[str, Any] = {"float": float, "ndarray": np.ndarray}
+    names: list[str] = []
+    bars: list[str] = []
+    alike, views, own = ["True"], ["False"], ["True"]
+    for index, (kind, shape, dtype) in enumerate(forms):
+        names.append(name := f"x{index}")
+        known |= {f"{name}_type": kind, f"{name}_dtype": dtype}
+        alike.append(f"type({name}) is {name}_type")
+        if shape is not None:
+            alike.append(f"{name}.shape == {shape!r} and {name}.dtype is {name}_dtype")
+            views.append(f"{name}.base is not None")
+    for place in places:
+        kind, shape, dtype = forms[place]
+        bar = f"x{place}_bar"
+        if shape is None:
+            own.append(f"type({bar}) is float" if kind is float else "False")
+        else:
+            own.append(
+                f"type({bar}) is ndarray and {bar}.base is None and {bar}.shape == {shape!r}"
+            )
+            own.append(f"{bar}.dtype is x{place}_dtype")
+            own.extend(f"{bar} is not {other}" for other in (*names, *bars))
+        bars.append(bar)
+    written = (
+        f"lambda {', '.join(names)}: {' and '.join(alike)}",
+        f"lambda {', '.join(names)}: {' or '.join(views)}",
+        f"lambda {', '.join((*names, *bars))}: {' and '.join(own)}",
+    )
+    return tuple(eval(text, known) for text in written)
 
 
 def _is_base(bars: Any, args: tuple[Any, ...]) -> bool:

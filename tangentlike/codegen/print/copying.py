@@ -102,6 +102,7 @@ def assignment(module: types.ModuleType, name: str) -> Piece | None:
 
 def _surroundings(obj: Any) -> dict[str, Any]:
     """The names code of an object can see: its module's, and its closure's."""
+    obj = inspect.unwrap(obj)  # (`lru_cache` is written as the decorator that it is)
     if isinstance(obj, types.FunctionType):
         closure = inspect.getclosurevars(obj).nonlocals
         return {**obj.__globals__, **closure}

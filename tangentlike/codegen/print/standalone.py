@@ -6,6 +6,7 @@ user's is written out as it is now, if it is small enough to read; otherwise thi
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ class _Collection:
             self._module(name, obj)
         elif origin is not None:
             self.imports[name] = Binding("imported", *origin, obj)
-        elif isinstance(obj, (types.FunctionType, type)):
+        elif isinstance(obj, (types.FunctionType, type, functools._lru_cache_wrapper)):
             self._copy(name, definition(obj, name), obj.__name__)
         else:
             self._data(name, obj)
