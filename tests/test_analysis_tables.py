@@ -12,9 +12,8 @@ import pytest
 import scipy.sparse
 
 from tangentlike import ir
-from tangentlike.analysis.declared import kind_from_annotation, kinds_from_example
-from tangentlike.analysis.local_inputs import refuse_local_inputs
-from tangentlike.analysis.matrices import matrix_names
+from tangentlike.analysis.activity import refuse_local_inputs
+from tangentlike.analysis.declared import kind_from_annotation, kinds_from_example, stated_classes
 from tangentlike.analysis.outputs import out_position, outputs
 from tangentlike.analysis.record_types import (
     record_class,
@@ -22,8 +21,8 @@ from tangentlike.analysis.record_types import (
     record_values,
     sets_when_made,
 )
+from tangentlike.analysis.refusals import matrix_names
 from tangentlike.analysis.regions import Affine, Bounds, Inequalities
-from tangentlike.analysis.stated_classes import stated_classes
 from tangentlike.errors import WrtError
 from tangentlike.frontend.lower import program
 

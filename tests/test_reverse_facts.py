@@ -9,8 +9,8 @@ from tangentlike.ad.context import Context
 from tangentlike.ad.loops import backwards, leaves, length
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.aliases import analyse_aliases
-from tangentlike.analysis.assigned import definitely_assigned
 from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.analysis.liveness import definitely_assigned
 from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, structure
 from tangentlike.codegen.print import show

@@ -198,7 +198,6 @@ def _least_worth_masking(key: ir.Expr, context: Context) -> int:
 #     x_bar = y_bar / x              x_bar = y_bar / np.where(selected, x, 1.0)
 #     b_bar = y_bar * a              b_bar = y_bar * np.where(selected, a, 0.0)
 
-
 DIV = ir.Ref("/", operator.truediv)
 POW = ir.Ref("**", operator.pow)
 NEG = ir.Ref("-", operator.neg)

@@ -268,7 +268,6 @@ def _goes_through(expr: ir.Expr, name: str) -> bool:
 # carry no derivative and to leave its arguments alone; but the call runs the function as the user
 # wrote it, all of it.
 
-
 _TO_BE_MADE_AND_GIVEN = 2  # uses of a name
 
 

@@ -25,6 +25,7 @@ from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, NOTHING, OTHER, SET, UNK
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
+from .constructors import initialiser_of
 from .operations import (
     gives_module,
     is_array_method,
@@ -33,7 +34,6 @@ from .operations import (
     rule_object,
 )
 from .outputs import output_kind
-from .post_init import initialiser_of
 from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
@@ -402,7 +402,6 @@ def _hashable(obj: Any) -> bool:
 # What the lists hold that stand for the iterators of `itertools`: objects of known classes.
 #
 # pairs = combination_items(points, 2)     # a list of tuples of two points
-
 
 _SAME = (programs.slice_items, programs.compress_items)
 _SAME_AFTER_A_TEST = (programs.takewhile_items, programs.dropwhile_items)

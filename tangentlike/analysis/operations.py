@@ -398,7 +398,6 @@ def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | No
 # --------------------------------------------------------------------------------------------------
 # Arguments that an operation takes without any derivative by them.
 
-
 _known: dict[int, tuple[Rule, frozenset[str]]] = {}
 
 

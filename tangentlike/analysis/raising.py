@@ -205,7 +205,6 @@ def _of_library(obj: Any) -> Classes:
 # A derivative reads such a name again in its reverse sweep, when it may mean something else. The
 # function that writes it reads it through opaque code, whose values are kept.
 
-
 _STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from .aliases import Aliases
-from .parts import Parts
+from .regions import Parts
 from .saving import Needed, Reads, needs_of
 from .structure import ROOT, BlockKey, Structure
 

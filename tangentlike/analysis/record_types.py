@@ -16,8 +16,7 @@ from typing import Any
 from .. import ir
 from ..runtime import instance
 from ..runtime.records import attribute_of
-from .constructors import plain_attributes
-from .post_init import is_generated
+from .constructors import is_generated, plain_attributes
 
 
 def record_fields(obj: Any) -> tuple[str, ...] | None:

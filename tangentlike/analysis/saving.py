@@ -24,10 +24,8 @@ from ..runtime.records import attribute_of
 from .aliases import Aliases
 from .looking import shape_only, slices_array, takes_last
 from .memory import element
-from .namesets import NameSets
-from .parts import Parts, is_part, whole_of, written_key
-from .regions import Access
-from .structure import ROOT, BlockKey, Structure, bound_by
+from .regions import Access, Parts, is_part, whole_of, written_key
+from .structure import ROOT, BlockKey, NameSets, Structure, bound_by
 
 Needed = frozenset[str]
 # Methods of `runtime.Shadow`: the arguments of which they ask what they are, not what is in them.

@@ -12,11 +12,10 @@ import numpy as np
 
 from .. import ir
 from ..ir.dataflow import Problem, solve
-from .assigned import entry_is_there
+from .liveness import entry_is_there
 from .memory import Sources, base_names, element, surely_basic
-from .namesets import NameSets
 from .operations import MUTATING_METHODS, rule_object, written_position
-from .structure import Structure
+from .structure import NameSets, Structure
 
 # --------------------------------------------------------------------------------------------------
 # Pairs of nodes that may share memory, as a value: one row of partners for each node.

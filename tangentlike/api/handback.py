@@ -295,7 +295,6 @@ def finish(function: Any, chosen: Derivation | None = None) -> None:
 # --------------------------------------------------------------------------------------------------
 # What `help` says of a derivative: of what and by what it is, and what it returns.
 
-
 _LIKE = "with the structure, shapes and dtypes of"
 # Operator: what it gives, then what a call returns (one `wrt`, several).
 _KINDS = {

@@ -481,7 +481,6 @@ OPERATORS.update(sparse_jacobian=sparse_jacobian, sparse_hessian=sparse_hessian)
 # H[i, j] and H[j, i] is then alone in its place (Coleman and More 1984; the colourings are
 # surveyed by Gebremedhin, Manne and Pothen 2005). Both are found greedily.
 
-
 Rows = Sequence[Any]  # for each row (or column) the indices of its entries
 
 

@@ -125,7 +125,6 @@ def _same(first: Any, second: Any) -> bool:
 # --------------------------------------------------------------------------------------------------
 # `functools.cache`, of a function that goes to another process.
 
-
 T = TypeVar("T")
 
 

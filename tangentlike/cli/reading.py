@@ -307,7 +307,6 @@ def _never_runs(stmt: ast.stmt) -> bool:
 # Files that are written: never one that is read, someone else's only with `--force`, and whole
 # or not at all.
 
-
 MARK = "# Written by tangentlike "  # how the first line of every file that we wrote begins
 _PAGE = "<!DOCTYPE html>\n<!-- Written by tangentlike "  # and that of a page
 

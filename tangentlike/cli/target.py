@@ -283,7 +283,6 @@ def _run(text: str, file: str, number: int, module: types.ModuleType) -> None:
 # --------------------------------------------------------------------------------------------------
 # CuPy where it is not installed: the names of its functions, all that printing needs.
 
-
 _METHODS = ("at", "reduce", "accumulate", "outer")  # of a ufunc
 
 

@@ -18,7 +18,7 @@ from ..pytree import leaves
 from ..pytree.reach import Reach, is_plain
 
 if TYPE_CHECKING:
-    from ..analysis.changed import Changed
+    from ..analysis.outer_objects import Changed
 
 
 class Apart:

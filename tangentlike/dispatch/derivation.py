@@ -473,7 +473,7 @@ class Derivation:
     @cached_property
     def _stated(self) -> tuple[str, ...]:
         """The parameters that annotations say the class of."""
-        from ..analysis.stated_classes import stated_classes
+        from ..analysis.declared import stated_classes
 
         return tuple(stated_classes(self.primal.function))
 

@@ -114,7 +114,6 @@ def _is_text(part: Expr) -> bool:
 # --------------------------------------------------------------------------------------------------
 # Code that looks at the function it stands in, or runs text: neither can be read here.
 
-
 _LOOKING = (builtins.locals, builtins.globals, builtins.dir)
 _RUNNING_TEXT = (builtins.eval, builtins.exec)
 
@@ -153,7 +152,6 @@ def refuse_super(fn: Ref, found: bool, at: Place | None) -> None:
 # --------------------------------------------------------------------------------------------------
 # Calls that only show values: `log.info("%s", y)`, `warnings.warn(f"{y}")`.
 
-
 _LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
 _FUNCTIONS = (*(getattr(logging, name) for name in _LEVELS if name != "warn"), warnings.warn)
 
@@ -185,7 +183,6 @@ def _is_logger(expr: ir.Expr) -> bool:
 #
 # `[a, *xs]` is `[a] + list(xs)`, `(*xs, b)` is `tuple(xs) + (b,)`, and `{**d, "k": v}` is
 # `dict(d) | {"k": v}`: then nothing further down has to know of stars.
-
 
 ADD = Ref("+", operator.add)
 MERGE = Ref("|", operator.or_)

@@ -180,7 +180,6 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 # its cell. The lines are still in the history that can be called up with the arrow keys; the one
 # text in it that compiles to the very code of the function is its source.
 
-
 _MOST_LINES = 2000  # of a history, from its end
 _LONGEST = 200
 _FOUND: Recent[types.CodeType, str] = Recent(256)

@@ -372,7 +372,6 @@ def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
 # Calls that take from what they go through until they have one value: `functools.reduce`, and
 # `next` of a generator expression.
 
-
 _LEN = ir.Ref("len", len)
 _AGAIN = ir.Ref("require_again", require_again)
 _STOPS = ir.Ref("StopIteration", StopIteration)

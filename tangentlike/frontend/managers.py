@@ -252,7 +252,6 @@ def _is_python(cls: type) -> bool:
 #                                          Leave()
 #                                          return result
 
-
 _UNSUPPRESSED = Ref("Unsuppressed", runtime.Unsuppressed)
 # Managers that let every exception of their body pass.
 _PASSING = (np.errstate, np.printoptions, warnings.catch_warnings, contextlib.nullcontext)

@@ -140,7 +140,6 @@ def is_installed(module: str) -> bool:
 # what is wrapped around it, a bound method shows those of its function, a proxy those of its
 # object. None of these does what the function does: a mark holds for the function it was put on.
 
-
 _OWNER = "__marked__"
 
 

@@ -321,7 +321,6 @@ def global_names(code: types.CodeType) -> Iterator[str]:
 # Functions of NumPy and other libraries: they have no source, so that a one-line Python function
 # around each is what is differentiated.
 
-
 _LIBRARIES = (
     "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "math", "operator",
     "builtins",

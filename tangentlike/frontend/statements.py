@@ -542,7 +542,6 @@ def docstring(nodes: Sequence[gast.AST]) -> str:
 # --------------------------------------------------------------------------------------------------
 # The statements we do not take, each with its reason and the way around it.
 
-
 _TRY = (
     "`except*` is not supported",
     "Catch the exceptions with a plain `except`.",

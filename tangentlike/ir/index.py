@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from ..errors import InternalError
-from .nodes import Block, For, Function, If, Ref, Stmt, While, With
+from .facts import fact
+from .nodes import Block, For, Function, If, Opaque, OpaqueStmt, Ref, Stmt, While, With
 from .visitor import binds, blocks, expressions, of_node, parts_of, reads, statements, walk
 
 _COMPOUND = (If, For, While, With)
@@ -153,3 +154,34 @@ class ProgramIndex:
     def following(self, stmt: Stmt) -> Block:
         """The statements after one in its block."""
         return self.block(stmt)[self.positions[self.number(stmt)] + 1 :]
+
+
+def outer_names(function: Function) -> list[str]:
+    """Names that a function takes from outside, as it spells them."""
+    return [name for stmt in statements(function.body) for name in _outer_names(stmt)]
+
+
+@of_node
+def _outer_names(stmt: Stmt) -> tuple[str, ...]:
+    refs = list(stmt.refs) if isinstance(stmt, OpaqueStmt) else []
+    for expr in expressions(stmt):
+        for part in walk(expr):
+            if isinstance(part, Ref):
+                refs.append(part)
+            elif isinstance(part, Opaque):
+                refs.extend(part.refs)
+    return tuple(ref.text.partition(".")[0] for ref in refs)
+
+
+def all_names(function: Function) -> list[str]:
+    """Which names what is made for a function may not have: its parameters, what it binds and
+    reads, and what it takes from outside."""
+    return list(fact(_all_names, function))
+
+
+def _all_names(function: Function) -> list[str]:
+    found = [*function.param_names, *function.free, *outer_names(function)]
+    for stmt in statements(function.body):
+        found.extend(binds(stmt))
+        found.extend(sorted(reads(stmt)))
+    return found

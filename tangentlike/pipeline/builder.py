@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .. import ir
-from ..ad.all_names import all_names, outer_names
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
@@ -41,17 +40,18 @@ from ..ad.specialize.stored_types import stored_kinds
 from ..analysis.activity import (
     active_names,
     carrying_names,
+    comprehensions_whole,
+    refuse_local_inputs,
     refuse_unknown,
     useful_names,
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
-from ..analysis.changed import Changed, changed_by, named_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
-from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
 from ..analysis.memory import Effects, Sources, reads_around
+from ..analysis.outer_objects import Changed, changed_by, named_by
 from ..analysis.outside import Outside
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
 from ..analysis.sharing import Sharing
@@ -63,7 +63,7 @@ from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
 from ..ir.facts import fact
-from ..ir.index import references
+from ..ir.index import all_names, outer_names, references
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..ir.verify import check_bound, check_program

@@ -172,7 +172,6 @@ _KNOWN_METHODS = frozenset(
 # closure is that of the first one with its cells in the place of the others, unless something
 # of what was captured was read when the text was made: a function, a class, an object.
 
-
 Cells = Mapping[int, types.CellType]  # by the id of the cell in whose place each is put
 
 _NUMBERS = (int, float, complex, bool, str, bytes, type(None), np.generic)

@@ -16,10 +16,10 @@ import numpy as np
 from .. import ir
 from ..ad.normalize.shadow_calls import as_functions
 from ..ad.request import Reading, Request
-from ..analysis.changed import Changed
+from ..analysis.declared import stated_classes
 from ..analysis.kinds import kinds_from_example
+from ..analysis.outer_objects import Changed
 from ..analysis.raising import refuse_moving, refuse_raising
-from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
 from ..codegen.optimize.contracted import contracted

@@ -19,8 +19,7 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
 from ..ad.normalize.both_modes import spelled
 from ..ad.normalize.common import share_loads
-from ..ad.normalize.early_reads import places_read_first
-from ..ad.normalize.effects_first import effects_first
+from ..ad.normalize.effects_first import effects_first, places_read_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
 from ..ad.normalize.unknown_objects import changes_as_statements, methods_of_unknown_objects

@@ -242,7 +242,6 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 # --------------------------------------------------------------------------------------------------
 # Python expressions of a rule template as expressions of the IR.
 
-
 BINARY = {
     "+": operator.add,
     "-": operator.sub,

@@ -304,7 +304,6 @@ def _enumerates(stmt: ir.Stmt) -> str | None:
 # --------------------------------------------------------------------------------------------------
 # Distributions of SciPy that hold their parameters, spelled as calls that are given them.
 
-
 _METHODS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
 
 

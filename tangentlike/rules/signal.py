@@ -56,7 +56,6 @@ def lfilter(y, b, a, x, axis=-1):
 # it never looks beyond them, its adjoint is the filter itself on the reversed image, reversed; what
 # comes to stand beyond the edges belongs to the entries that the mode put there (`folded_edges`).
 
-
 linear("with_edges(x, reach, mode='constant')", "folded_edges(y_bar, reach, mode)", same_as(0))
 linear("folded_edges(x, reach, mode='constant')", "with_edges(y_bar, reach, mode)", same_as(0))
 

@@ -190,7 +190,6 @@ class Checkpoints:
 # A random draw, a value taken from an iterator or the time of day would be another one the second
 # time, and the gradient that of another function: refused, with the line.
 
-
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _ORDINARY = frozenset(name for cls in (np.ndarray, list, dict, str, tuple) for name in dir(cls))
 _DRAWS = frozenset(n for cls in _GENERATORS for n in dir(cls) if n[0] != "_") - _ORDINARY | {
@@ -280,7 +279,6 @@ def _refuse(what: str, place: Place) -> None:
 #
 # so that it writes nothing but arrays of its own, and its state is what it hands on. Nobody can
 # tell the difference as long as no other name sees what the rounds write.
-
 
 Swapped = dict[int, tuple[str, ...]]
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import ir, runtime
-from ...analysis.assigned import definitely_assigned
+from ...analysis.liveness import definitely_assigned
 from ...analysis.structure import Structure, structure
 from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpointed

@@ -8,7 +8,8 @@ import operator
 import numpy as np
 
 from ... import ir
-from ...analysis.hidden_writes import is_late
+from ...analysis.hidden_writes import is_late, late_places
+from ...analysis.memory import element
 from ...analysis.operations import (
     is_constant,
     is_container_method,
@@ -21,14 +22,15 @@ from ...analysis.record_types import record_class, record_names, record_values
 from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
 from ...frontend.owners import is_ours, module_of
-from ...ir.kind import UNKNOWN
+from ...ir.kind import OTHER, UNKNOWN
+from ...ir.names import Names
 from ...rules.bind import Instance
 from ...runtime import schedules
 from ...runtime.records import field_order
 from ..fragile import SILENT, guarded
 from ..held import taken
 from ..normalize.shadow_calls import shadow_method
-from .calls import late_call, user_call
+from ..specialize.late import function_name, late_request
 from .state import Tangents
 
 
@@ -318,7 +320,6 @@ def tangent_of(
 # --------------------------------------------------------------------------------------------------
 # A tangent has the shape of its value, and memory of its own where the value has.
 
-
 _OPERATORS = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg)
     + (operator.pos, operator.mod, operator.floordiv, np.where)
@@ -405,3 +406,71 @@ def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -
     if not any(map(state.is_written, (name, *ir.names_in(base)))):
         return tangent
     return state.call("mirrored_view", tangent, dot, ir.Var("$y"), base)
+
+
+# --------------------------------------------------------------------------------------------------
+# Calls of the user's own functions become calls of their tangent functions.
+
+
+def user_call(
+    stmt: ir.Assign | ir.Do, target: ir.Target | None, call: ir.Call, state: Tangents
+) -> list[ir.Stmt]:
+    """`y = g(a, b)` becomes `y, y_dot = g_jvp(a, b, a_dot=a_dot)`.
+
+    The plain call stays where no derivative goes in, or none comes out: neither in the
+    result nor in an argument that g writes.
+    """
+    assert isinstance(call.fn, ir.Ref)
+    callees = state.context.callees
+    zeros = [] if target is None else state.zeros_of(target)
+    if not state.operands(call):
+        return [stmt, *zeros]
+    actuals = callees.bind(call)
+    dots = {formal: state.tangent(actual) for formal, actual in actuals.items()}
+    active = tuple(formal for formal, dot in dots.items() if dot is not None)
+    wanted = target is not None and any(n in state.active for n in ir.target_names(target))
+    effects = callees.effects_here(call, state.kind_of)
+    written = active if effects is None else [f for f in active if f in effects.written]
+    if not active or not (wanted or written):
+        return [stmt, *zeros]
+    from .functions import tangent_parameters
+
+    kinds = {formal: state.kind_of(actual) for formal, actual in actuals.items()}
+    exposed = _is_exposed(call, target, state)
+    fn = callees.tangent(call.fn.obj, active, kinds, exposed, call.at)
+    names = tangent_parameters(callees.lowered(call.fn.obj).function, active)
+    given = tuple((names[formal], dots[formal] or ir.Const(0.0)) for formal in active)
+    both = ir.Call(fn, call.args, (*call.kwargs, *given), call.at)
+    if isinstance(stmt, ir.Do) or target is None:
+        return [dataclasses.replace(stmt, value=both)]
+    return [dataclasses.replace(stmt, target=(target, state.target(target)), value=both)]
+
+
+def _is_exposed(call: ir.Call, target: ir.Target | None, state: Tangents) -> bool:
+    """Whether what a call is given or gives back may be written in place, here or further out."""
+    names = ir.names_in(call) | frozenset(() if target is None else ir.target_names(target))
+    return any(state.is_written(node) for n in names for node in (n, element(n)))
+
+
+def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`y = f(x)` of a function that only the running program knows:
+    `f_jvp = tangent_of(f, 1, (0,))` and `y, y_dot = f_jvp(x, x0_dot=x_dot)`."""
+    places = late_places(call, state.active)
+    name = state.fresh(f"{function_name(call)}_jvp", OTHER)
+    made = late_request(call, places, "tangent_of", state.context)
+    arguments = dict(enumerate(call.args)) | dict(call.kwargs)
+    # As `derive_call` names the parameters, and `tangent_parameters` their tangents.
+    formals = [f"x{p}" if isinstance(p, int) else p for p in arguments]
+    names = Names(formals)
+    dots = tuple(
+        (
+            names.fresh(f"x{p}_dot" if isinstance(p, int) else f"{p}_dot"),
+            state.tangent_or_zeros(arguments[p]),
+        )
+        for p in places
+    )
+    both = ir.Call(ir.Var(name), call.args, (*call.kwargs, *dots), call.at)
+    return [
+        ir.Assign(name, made, stmt.origin),
+        dataclasses.replace(stmt, target=(stmt.target, state.target(stmt.target)), value=both),
+    ]

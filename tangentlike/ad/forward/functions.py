@@ -193,7 +193,6 @@ class _WithTangents(ir.Rewriter):
 # --------------------------------------------------------------------------------------------------
 # Loops over active values run over values and tangents side by side.
 
-
 ZIP = ir.Ref("zip", zip)
 
 
@@ -252,7 +251,6 @@ def _tangents_of(iterable: ir.Expr, state: Tangents) -> ir.Expr:
 
 # --------------------------------------------------------------------------------------------------
 # `try` in forward mode: what is caught is what the primal raises, not what its tangents raise.
-
 
 Block = Callable[[ir.Block], ir.Block]
 

@@ -23,8 +23,7 @@ from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
 from ..context import BINARY_OF, IADD
 from ..normalize.shadow_calls import shadow_method
-from .assign import bound, is_user_call, on_shadow
-from .calls import user_call
+from .assign import bound, is_user_call, on_shadow, user_call
 from .state import Tangents
 
 _ACCUMULATING = (operator.iadd, operator.isub)

@@ -11,7 +11,7 @@ from ..context import Context
 from .arguments import spell_arguments, starred_calls
 from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
-from .iterated_dicts import no_dicts_for_their_items
+from .iterators import no_dicts_for_their_items
 from .mappings import reads_by_key, reads_dicts
 from .unknown_objects import late_operators
 

@@ -8,25 +8,24 @@ it accumulates, which is a form of its own.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.operations import is_python_function
 from ...analysis.outputs import draws, position_of_output, with_output_named, with_size
 from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
-from ...ir.kind import INT, NOTHING, UNKNOWN
+from ...ir.kind import INT, NOTHING, OTHER, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
-from .flat_iterators import flat_spelled
 from .iterators import iterators_as_lists, keys_as_lists
-from .scatter import scatter_stores
 
 
 def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -444,3 +443,273 @@ def calm_elsewhere(
 
     args = tuple(there(position, arg) for position, arg in enumerate(call.args))
     return made, dataclasses.replace(call, args=args)
+
+
+# --------------------------------------------------------------------------------------------------
+# `np.put`, `np.place`, `np.putmask` and `np.put_along_axis`, spelled as the stores they are.
+#
+# np.put(a, k, v)                  a[put_places(k, a.shape)] = np.resize(v, np.size(k))
+# np.place(a, m, v)                a[m] = np.resize(v, np.count_nonzero(m))
+# np.putmask(a, m, v)              a[...] = np.where(m, np.resize(v, a.shape), a)
+# np.put_along_axis(a, k, v, 1)    a[along_axis(k, a.shape, 1)] = v
+# np.fill_diagonal(a, v)           a[np.diag_indices(min(a.shape), a.ndim)] = v
+
+
+def scatter_stores(
+    stmt: ir.Stmt, call: ir.Call, obj: Any, context: Context
+) -> list[ir.Stmt] | None:
+    """The statements that write what the call of one of these functions writes, or None."""
+    make = _MAKERS.get(obj)
+    if make is None:
+        return None
+    arguments = _bound(call, _PARAMETERS[obj])
+    if arguments is None:
+        return None
+    return make(stmt, arguments, context)
+
+
+def _bound(call: ir.Call, names: tuple[str, ...]) -> list[ir.Expr] | None:
+    given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
+    if len(call.args) > len(names) or not given.keys() <= set(names):
+        return None
+    for name in names:
+        if name in _DEFAULTS:
+            given.setdefault(name, _DEFAULTS[name])
+    return [given[name] for name in names] if given.keys() == set(names) else None
+
+
+def _put(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, places, value, mode = arguments
+    given = ir.Call(context.numpy("shape"), (places,))
+    if context.kind_of(target).rank == 1 and mode == ir.Const("raise"):
+        fitted, named = resized(stmt, value, given, context)
+        return [*named, store(stmt, target, places, fitted)]
+    fitted, named = resized(stmt, value, ir.Call(context.numpy("size"), (places,)), context)
+    options = () if mode == ir.Const("raise") else (mode,)
+    shape = ir.Attribute(target, "shape")
+    where = ir.Call(ir.Ref("put_places", runtime.put_places), (places, shape, *options))
+    return [*named, *_keyed(stmt, "places", where, target, fitted, context)]
+
+
+def _fill_diagonal(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, value, wrap = arguments
+    shape = ir.Attribute(target, "shape")
+    if wrap == ir.Const(False):
+        shortest = ir.Call(ir.Ref("min", min), (shape,))
+        axes = ir.Attribute(target, "ndim")
+        where = ir.Call(context.numpy("diag_indices"), (shortest, axes))
+        return _keyed(stmt, "diagonal", where, target, value, context)
+    where = ir.Call(ir.Ref("diagonal_places", runtime.diagonal_places), (shape, wrap))
+    name = context.names.fresh("diagonal")
+    count = ir.Call(context.numpy("size"), (ir.Index(ir.Var(name), ir.Const(0)),))
+    fitted, named = resized(stmt, value, count, context)
+    key = ir.Assign(name, where, stmt.origin)
+    return [key, *named, store(stmt, target, ir.Var(name), fitted)]
+
+
+def _place(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, mask, value = arguments
+    count = ir.Call(context.numpy("count_nonzero"), (mask,))
+    fitted, named = resized(stmt, value, count, context)
+    return [*named, store(stmt, target, mask, fitted)]
+
+
+def _putmask(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, mask, value = arguments
+    fitted, named = resized(stmt, value, ir.Attribute(target, "shape"), context)
+    merged = ir.Call(context.numpy("where"), (mask, fitted, target), at=stmt.origin.place)
+    name = context.fresh("merged", context.kind_of(target))
+    whole = store(stmt, target, ir.Const(Ellipsis), ir.Var(name))
+    return [*named, ir.Assign(name, merged, stmt.origin), whole]
+
+
+def _put_along_axis(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, places, value, axis = arguments
+    if axis == ir.Const(None):
+        return _put(stmt, [target, places, value, ir.Const("raise")], context)
+    shape = ir.Attribute(target, "shape")
+    where = ir.Call(ir.Ref("along_axis", runtime.along_axis), (places, shape, axis))
+    return _keyed(stmt, "places", where, target, value, context)
+
+
+def resized(
+    stmt: ir.Stmt, value: ir.Expr, shape: ir.Expr, context: Context
+) -> tuple[ir.Expr, list[ir.Stmt]]:
+    """A value repeated or cut to a size, as these functions do; a number fits as it is."""
+    if context.kind_of(value).form == "number":
+        return value, []
+    size = context.fresh("size", OTHER)  # (a size or a shape carries no derivative)
+    name = context.names.fresh("fitted")
+    resized = ir.Call(context.numpy("resize"), (value, ir.Var(size)), at=stmt.origin.place)
+    return ir.Var(name), [
+        ir.Assign(size, shape, stmt.origin),
+        ir.Assign(name, resized, stmt.origin),
+    ]
+
+
+def _keyed(
+    stmt: ir.Stmt, word: str, where: ir.Expr, target: ir.Expr, value: ir.Expr, context: Context
+) -> list[ir.Stmt]:
+    name = context.names.fresh(word)
+    return [ir.Assign(name, where, stmt.origin), store(stmt, target, ir.Var(name), value)]
+
+
+def store(stmt: ir.Stmt, target: ir.Expr, key: ir.Expr, value: ir.Expr) -> ir.Stmt:
+    """`target[key] = value` in the place of a statement."""
+    return ir.Store(ir.Index(target, key, stmt.origin.place), value, stmt.origin)
+
+
+_MAKERS = {
+    np.put: _put,
+    np.ndarray.put: _put,
+    np.place: _place,
+    np.putmask: _putmask,
+    np.put_along_axis: _put_along_axis,
+    np.fill_diagonal: _fill_diagonal,
+}
+_PARAMETERS = {
+    np.put: ("a", "ind", "v", "mode"),
+    np.ndarray.put: ("a", "ind", "v", "mode"),
+    np.place: ("arr", "mask", "vals"),
+    np.putmask: ("a", "mask", "values"),
+    np.put_along_axis: ("arr", "indices", "values", "axis"),
+    np.fill_diagonal: ("a", "val", "wrap"),
+}
+_DEFAULTS = {"axis": ir.Const(-1), "mode": ir.Const("raise"), "wrap": ir.Const(False)}
+
+
+# --------------------------------------------------------------------------------------------------
+# `a.flat`, an iterator over the entries of an array, spelled as reads and stores of the array.
+
+
+def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
+    """A function without `flat`: its entries in rows, whatever their order in memory.
+
+    before::                    after::
+        a_flat = a.flat             places = flat_places(k, a.shape)
+        a_flat[k] = 2.0             a[places] = 2.0
+        a.flat = v                  a[...] = np.resize(v, a.shape)
+        a_flat = a.flat             a_flat = a.ravel()
+        t = a_flat[k]               t = a_flat[k]
+        t = a_flat[1:]              part = a_flat[1:]
+                                    t = copy(part)
+
+    An iterator that is kept sees what is written after it was made. Where something is written,
+    it is therefore `flat_view(a)`, which refuses an array whose entries are no view in this order.
+    """
+    statements = list(ir.statements(function.body))
+    if not any(_has_flat(stmt) for stmt in statements):
+        return function
+    reads = Counter(name for stmt in statements for name in ir.reads(stmt))
+    writes = any(isinstance(stmt, ir.Store | ir.Update | ir.Do) for stmt in statements)
+    speller = _Speller(context, reads, writes)
+    return speller.rewritten(function)
+
+
+def _has_flat(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case (
+            ir.Assign(value=ir.Attribute(name="flat")) | ir.Store(target=ir.Attribute(name="flat"))
+        ):
+            return True
+    return False
+
+
+_MAY_BE_SLICE = ("unknown", "value", "other")
+
+
+class _Speller(ir.Rewriter):
+    def __init__(self, context: Context, reads: Counter[str], writes: bool) -> None:
+        self.context = context
+        self.reads = reads
+        self.writes = writes
+        self.vectors: set[str] = set()  # the names of iterators
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        written: dict[str, ir.Expr] = {}  # iterators that one store of this block uses
+        for place, stmt in enumerate(block):
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Attribute(base, "flat")) if (
+                    self._may_be_array(base)
+                ):
+                    if self._is_for_a_store(name, base, block[place + 1 :]):
+                        written[name] = base
+                    else:
+                        self.vectors.add(name)
+                        out.append(self._vector(stmt, name, base, block[place + 1 :]))
+                case ir.Assign(str(), ir.Index(ir.Var(name), key)) if name in self.vectors:
+                    out += self._copied(stmt) if self._may_be_slice(key) else [stmt]
+                case ir.Store(target=ir.Attribute(base, "flat")) if self._may_be_array(base):
+                    shape = ir.Attribute(base, "shape")
+                    value, named = resized(stmt, stmt.value, shape, self.context)
+                    out += [*named, store(stmt, base, ir.Const(Ellipsis), value)]
+                case ir.Store() | ir.Update() if (
+                    item := _item_of(stmt)
+                ) is not None and item in written:
+                    out += self._written(stmt, written[item])
+                case _:
+                    out.append(self.inside(stmt))
+        return tuple(out)
+
+    def _may_be_array(self, base: ir.Expr) -> bool:
+        return self.context.kind_of(base).form in ("array", "value", "unknown")
+
+    def _is_for_a_store(self, name: str, base: ir.Expr, later: ir.Block) -> bool:
+        """Whether an iterator is made for `base.flat[k] = v` or `base.flat[k] += v` alone."""
+        for stmt in later:
+            if _item_of(stmt) == name:
+                return self.reads[name] == 1
+            if ir.names_in(base) & set(ir.binds(stmt)):
+                return False
+        return False
+
+    def _written(self, stmt: ir.Store | ir.Update, base: ir.Expr) -> list[ir.Stmt]:
+        assert isinstance(stmt.target, ir.Index)
+        key, at = stmt.target.key, stmt.origin.place
+        if isinstance(key, ir.Slice):
+            parts = (key.lower, key.upper, key.step)
+            key = ir.Call(ir.Ref("slice", slice), tuple(p or ir.Const(None) for p in parts))
+        helper = self.context.helper("flat_places")
+        places = self.context.names.fresh("places")
+        first = ir.Assign(
+            places, ir.Call(helper, (key, ir.Attribute(base, "shape")), at=at), stmt.origin
+        )
+        target = ir.Index(base, ir.Var(places), at)
+        if isinstance(stmt, ir.Update):
+            return [first, dataclasses.replace(stmt, target=target)]
+        count = ir.Call(self.context.numpy("size"), (ir.Index(ir.Var(places), ir.Const(0)),))
+        value, named = resized(stmt, stmt.value, count, self.context)
+        return [first, *named, dataclasses.replace(stmt, target=target, value=value)]
+
+    def _may_be_slice(self, key: ir.Expr) -> bool:
+        return isinstance(key, ir.Slice) or self.context.kind_of(key).form in _MAY_BE_SLICE
+
+    def _copied(self, stmt: ir.Assign) -> list[ir.Stmt]:
+        """`t = a_flat[1:]`: a slice of an iterator is a copy, one of a vector is a view."""
+        part = self.context.fresh("part", self.context.kind_of(stmt.value))
+        copy = ir.Call(self.context.helper("copy"), (ir.Var(part),), at=stmt.origin.place)
+        return [dataclasses.replace(stmt, target=part), dataclasses.replace(stmt, value=copy)]
+
+    def _vector(self, stmt: ir.Assign, name: str, base: ir.Expr, later: ir.Block) -> ir.Stmt:
+        """The entries as a vector: read at once, or a view of what is written meanwhile."""
+        at = stmt.origin.place
+        at_once = (
+            self.reads[name] == 1
+            and bool(later)
+            and isinstance(later[0], ir.Assign)
+            and name in ir.reads(later[0])
+        )
+        if at_once or not self.writes:
+            vector = ir.Call(ir.Attribute(base, "ravel"), (), at=at)
+        else:
+            vector = ir.Call(self.context.helper("flat_view"), (base,), at=at)
+        return dataclasses.replace(stmt, value=vector)
+
+
+def _item_of(stmt: ir.Stmt) -> str | None:
+    """The name an entry of which a statement writes."""
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name))) | ir.Update(target=ir.Index(ir.Var(name))):
+            return name
+    return None

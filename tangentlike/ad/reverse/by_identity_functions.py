@@ -15,9 +15,8 @@ from ...analysis.operations import (
     rule_object,
     written_position,
 )
-from ...analysis.parts import Parts
 from ...analysis.recompute import Recomputed, Rematerialisation
-from ...analysis.regions import Regions
+from ...analysis.regions import Parts, Regions
 from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, Kind

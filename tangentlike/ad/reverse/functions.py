@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.looking import looked_into
-from ...analysis.parts import Parts, is_part, whole_of
 from ...analysis.recompute import Recomputed, Rematerialisation
-from ...analysis.regions import Regions
+from ...analysis.regions import Parts, Regions, is_part, whole_of
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
@@ -26,11 +25,10 @@ from ...runtime import on_adjoint
 from ..context import Context
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, OWNED, Adjoints
-from .costs import Costs
+from .costs import Costs, shaped_alike
+from .prepare import written_scalars
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
-from .scalars import written_scalars
-from .shapes import shaped_alike
 from .sweep import Reversed, ReversedBlock, Sweep
 
 

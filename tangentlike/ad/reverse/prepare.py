@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
@@ -272,7 +272,6 @@ def _is_steady(fn: ir.Expr) -> bool:
 # before, and that may be of another shape, or a list where `v` is an array. By names this is right
 # only where the earlier item does not count: nothing read it, and it does not come from elsewhere.
 
-
 _PLAIN = ("number", "other")
 
 
@@ -371,7 +370,6 @@ def _holds_constants(stmt: ir.Stmt, names: set[str]) -> bool:
 # NumPy copies the value, or writes in a suitable order. Where steps differ it does not, which is
 # checked when the program runs unless the text tells that the steps are equal.
 
-
 _WHOLE = (ir.Slice(), ir.Const(Ellipsis))
 
 
@@ -469,3 +467,49 @@ def _shape_of(key: ir.Expr) -> tuple[object, ...]:
         (part.step or ir.Const(1),) if isinstance(part, ir.Slice) else part in _WHOLE
         for part in key_parts(key)
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Arrays that may have rank 0, and whose adjoints are written in place.
+#
+# What NumPy computes of arrays of rank 0 are scalars: after `y_bar = 2.0 * y`, NumPy refuses
+# `y_bar[...] = 0.0`. The adjoints of these names are made arrays before they are written.
+
+_FORMS = ("array", "value")
+
+
+def written_scalars(function: ir.Function, aliases: Aliases, context: Context) -> frozenset[str]:
+    """The names of such arrays: no key that they are read or written by tells that they have axes.
+
+    `y[...] = v` with `y` of any rank; not `y[i] = v`, nor `y[1:] = v`.
+    """
+    looked_at: dict[str, bool] = {}  # name -> whether it surely has axes
+    for stmt in ir.statements(function.body):
+        for item in _items(stmt):
+            if isinstance(item.base, ir.Var):
+                name = item.base.name
+                looked_at[name] = looked_at.get(name, False) or not _is_whole(item.key)
+    names = {*function.param_names, *looked_at}
+    if aliases.written:
+        names.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    return frozenset(n for n in names if _may_be(n, looked_at, aliases, context))
+
+
+def _may_be(name: str, looked_at: dict[str, bool], aliases: Aliases, context: Context) -> bool:
+    kind = context.kind_of(ir.Var(name))
+    if kind.rank or looked_at.get(name, False):
+        return False
+    if kind.form == "unknown":
+        return name in looked_at  # (by `...`, which is the key of arrays and numbers only)
+    return kind.form in _FORMS and (aliases.is_written(name) or name in looked_at)
+
+
+def _items(stmt: ir.Stmt) -> Iterator[ir.Index]:
+    target = getattr(stmt, "target", None)
+    for expr in (*ir.expressions(stmt), *([target] if isinstance(target, ir.Index) else [])):
+        yield from (part for part in ir.walk(expr) if isinstance(part, ir.Index))
+
+
+def _is_whole(key: ir.Expr) -> bool:
+    """Whether a key is one that an array of rank 0 has: `...`, `()`, `(..., None)`."""
+    return all(part in (ir.Const(Ellipsis), ir.Const(None)) for part in key_parts(key))

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from ... import ir
 from ...analysis.aliases import Aliases
-from ...analysis.assigned import definitely_assigned, entry_is_there
+from ...analysis.liveness import definitely_assigned, entry_is_there
 from ...analysis.recompute import Recomputed
 from ...analysis.saving import Saves, is_pop, place_of
 from ...analysis.structure import ROOT, BlockKey, Structure, bound_by

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.assigned import Assigned, entry_is_there
+from ...analysis.liveness import Assigned, entry_is_there
 from ...analysis.looking import shape_only
 from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.structure import Structure

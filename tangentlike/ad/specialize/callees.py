@@ -94,7 +94,6 @@ def bind_loosely(call: ir.Call) -> dict[str, ir.Expr]:
 # --------------------------------------------------------------------------------------------------
 # The pairs and tangent functions of callees.
 
-
 _MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
 
 

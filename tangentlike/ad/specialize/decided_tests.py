@@ -27,9 +27,9 @@ from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
 from ...frontend.lower import Lowered, reaching, renamed_webs
+from ...ir.index import all_names
 from ...ir.kind import CLASS, FUNCTION, NOTHING, UNKNOWN, VALUE, Exact, Kind, is_many
 from ...ir.names import Names
-from ..all_names import all_names
 
 _NUMERIC = ("number", "array", "value")
 _CONTAINERS = ("list", "tuple", "dict", "set")

@@ -25,8 +25,8 @@ from ...errors import Place, UnsupportedError
 from ...frontend.lifting import PARTIAL, Lifted, lifted_of, stand_in
 from ...frontend.lower import Lowered, Scope
 from ...frontend.primal import parameter_names
+from ...ir.index import all_names
 from ...ir.names import Names
-from ..all_names import all_names
 from .function_values import is_function, is_partial, unwrapped
 
 _COMPARING = (operator.is_, operator.is_not, operator.eq, operator.ne, operator.contains)

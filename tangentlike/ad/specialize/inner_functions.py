@@ -103,7 +103,6 @@ def _literal(default: ir.Expr) -> str:
 # --------------------------------------------------------------------------------------------------
 # Functions and classes of the file that only compute what a function we made does.
 
-
 Done = Callable[[ir.Function, Lowered], tuple[ir.Function, ...]]
 
 

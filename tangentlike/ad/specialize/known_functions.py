@@ -27,8 +27,7 @@ from ...ir.names import Names
 from .bound_methods import with_bound_methods
 from .function_objects import refuse_compared
 from .function_values import FUNCTIONS, FunctionValues, is_partial, starred_name, unwrapped
-from .linear_maps import MAPS, linear_map_parts
-from .operators import apart, operator_name, tangent_call
+from .operators import MAPS, apart, linear_map_parts, operator_name, tangent_call
 
 if TYPE_CHECKING:
     from .variants import Variants

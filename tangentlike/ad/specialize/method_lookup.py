@@ -17,8 +17,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ... import ir
-from ...analysis.constructors import constructor, initialiser, with_class
-from ...analysis.post_init import made_by_factories, post_initialiser
+from ...analysis.constructors import (
+    constructor,
+    initialiser,
+    made_by_factories,
+    post_initialiser,
+    with_class,
+)
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
@@ -483,7 +488,6 @@ def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kin
 #     else:                                        result = Vec(self.x - other.x)
 #         result = Vec(self.x - other.x)           return result
 #     return result
-
 
 _NOT = ir.Ref("not", operator.not_)
 

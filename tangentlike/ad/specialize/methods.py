@@ -32,15 +32,15 @@ from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
 from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
+from ...ir.index import all_names
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
 from ...runtime import asked_of_none
-from ..all_names import all_names
 from .bound_methods import calling
 from .callees import Callees, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
-from .function_values import is_partial
+from .function_values import functions_of_modules, guarded, is_partial
 from .known_callees import KnownCallees
 from .method_lookup import (
     BINARY,
@@ -52,7 +52,6 @@ from .method_lookup import (
     refuse_operator,
     refuse_properties_like_arrays,
 )
-from .module_values import functions_of_modules, guarded
 from .object_calls import (
     by_class,
     has_methods_of_values,

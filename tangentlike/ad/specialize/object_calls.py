@@ -17,10 +17,10 @@ from ...analysis.outer_objects import live
 from ...analysis.record_types import record_class
 from ...frontend.lower import Lowered
 from ...frontend.structures import sets_attribute
+from ...ir.index import all_names
 from ...ir.kind import FUNCTION, MOST_CLASSES, UNKNOWN, Kind
 from ...ir.names import Names
 from ...runtime import plain_function, require_class, require_listed
-from ..all_names import all_names
 from .method_lookup import BINARY, UNARY
 
 # --------------------------------------------------------------------------------------------------
@@ -35,7 +35,6 @@ from .method_lookup import BINARY, UNARY
 #
 # What the classes may be is a fact about a name (`Kind.among`), joined from all that it may stand
 # for. The last case asks nothing: the method that it calls checks the class itself.
-
 
 _IS = ir.Ref("is", operator.is_)
 _PLAIN = ir.Ref("plain_function", plain_function)
@@ -142,7 +141,6 @@ def _may_have(kind: Kind, name: str, stmt: ir.Stmt) -> bool:
 #                                          layer = Linear(w)
 #
 # The classes are those that the table has when the derivative is made; the run asks for no other.
-
 
 _CHECK = ir.Ref(require_listed.__name__, require_listed)
 

@@ -12,14 +12,14 @@ import types
 from collections.abc import Callable, Mapping
 
 from ... import ir
-from ...analysis.post_init import post_initialiser
+from ...analysis.constructors import post_initialiser
 from ...analysis.record_types import is_replace
 from ...frontend.lower import Lowered
+from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.index_kinds import element_kind
 from ...runtime.records import attribute_of
-from ..all_names import all_names
 from ..context import BINARY_OF
 from .method_lookup import MethodLookup
 
@@ -34,7 +34,6 @@ from .method_lookup import MethodLookup
 # `Vec_iter` is `__iter__` with `list(...)` where it returns `iter(...)`. Of an object that yields
 # in another way `list(v)` is taken for a loop: the sweep would ask its `__getitem__`, which may
 # say something else. (Where it carries derivatives, such a list is refused.)
-
 
 _TAKING = (
     *(builtins.list, builtins.tuple, builtins.sum, builtins.sorted, builtins.min, builtins.max),
@@ -144,7 +143,6 @@ class _Speller(ir.Rewriter):
 #                                      r = total
 #
 # Without a start it begins with `total = 0 + vs[0]`, which calls `__radd__` (the rest follows).
-
 
 _PLUS = ir.Ref("+", operator.add)
 _ZERO = ir.Const(0)

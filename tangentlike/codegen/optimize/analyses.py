@@ -164,7 +164,6 @@ class Asking(ir.Rewriter):
 # Each form of statement that some pass begins at has a bit. The bits of a statement are worked out
 # once, those of a program by one `or` for each statement.
 
-
 _DERIVED = ("adjoint", "tangent")
 _IN_PLACE = ("+", "-", "*", "/", "//", "%", "**", "@")
 _COUNTING = ("+", "-", "*", "//", "%", "len")

@@ -296,7 +296,6 @@ def _is_first(stmt: ir.Stmt, name: str) -> bool:
 # --------------------------------------------------------------------------------------------------
 # How wide an expression prints and how deep it nests: what decides whether it gets a name.
 
-
 LINE = 88
 _PRECEDENCE = {
     "+": 11, "-": 11, "*": 12, "/": 12, "//": 12, "%": 12, "@": 12, "**": 14,
@@ -405,7 +404,6 @@ def statement_width(stmt: ir.Stmt, indentation: int) -> int:
 # Short reads are written again instead of named: `x[i]` twice, `range(n - 1)` twice.
 #
 # Flattening named them; a person would not, and the derivative often reads them a second time.
-
 
 _WIDEST = 13
 _COUNTING = ("+", "-", "*", "//", "%")

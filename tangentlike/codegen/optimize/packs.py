@@ -26,10 +26,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ... import ir
-from ...ad.all_names import all_names
 from ...errors import Place
 from ...ir.facts import fact
-from ...ir.index import ProgramIndex
+from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
 from .analyses import analyses
 from .effects import effect_of, pinned_names

@@ -161,7 +161,6 @@ def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
 # --------------------------------------------------------------------------------------------------
 # Copies that protect nothing: neither the copy nor its source is written while it lives.
 
-
 _ARITHMETIC = ("+", "-", "*", "/", "**", "@")
 _IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
 _OURS = ("adjoint", "tangent")

@@ -185,7 +185,6 @@ def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
 # An adjoint may be narrower than its value, where what reads it spreads it: what is known of it
 # follows from what it is given, not from its name.
 
-
 Axes = tuple[Dim, ...]
 _OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
 _ADD = ir.Ref("+", operator.add)

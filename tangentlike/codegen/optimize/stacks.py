@@ -185,7 +185,6 @@ class _Invariants(Asking):
 # The tape is made of what the adjoint statements read as the transform wrote them; some of that is
 # gone when they are simplified: a sum over broadcast axes that waits needs no value for its shape.
 
-
 Simplified = Callable[[ir.Function], ir.Function]
 
 

@@ -116,7 +116,6 @@ def _comments(names: Mapping[str, Binding]) -> Iterable[str]:
 # `require_types("x: float[n], w: float[n]", x, w)` stands there in place of the comment that says
 # what the text is for.
 
-
 _CHECK = ir.Ref(require_types.__name__, require_types)
 
 
