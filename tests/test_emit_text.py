@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tangentlike import ir
-from tangentlike.codegen.print import emit, show, verify
+from tangentlike.codegen.print import emit, show
 from tangentlike.codegen.print.folding import WIDTH
+from tangentlike.codegen.print.module import parse_back
 from tangentlike.codegen.print.printer import Printer
 from tangentlike.errors import InternalError, Place
 from tangentlike.frontend.lower import program, read_function
@@ -259,7 +260,7 @@ def test_text_that_means_something_else_is_caught(monkeypatch: pytest.MonkeyPatc
 
 def test_text_that_does_not_parse_is_caught() -> None:
     with pytest.raises(InternalError, match="does not parse"):
-        verify.parse_back("def f(:", [])
+        parse_back("def f(:", [])
 
 
 def test_operator_is_no_value() -> None:

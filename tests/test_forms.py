@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.pytree.forms import forms
+from tangentlike.pytree.layouts import forms
 from tangentlike.runtime.standard import HOMES
 
 

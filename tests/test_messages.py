@@ -12,7 +12,7 @@ MADE_ELSEWHERE = {
     "frontend/cuts.py": "the same error, raised when its branch is reached",
     "frontend/expressions.py": "frontend/statements.py",
     "frontend/lifting.py": "caught where it is raised",
-    "frontend/statements.py": "its table of statements, and frontend/outer.py",
+    "frontend/statements.py": "its table of statements, and `Outer`",
     "pipeline/stages.py": "the same error, of another class",
     "ad/specialize/callees.py": "a method of that name which raises nothing",
     "runtime/tape.py": "a text added up",

@@ -14,8 +14,11 @@ from tangentlike.codegen.optimize.dead import remove_dead_code
 from tangentlike.codegen.optimize.facts import floating_names
 from tangentlike.codegen.optimize.fold import fold_algebra
 from tangentlike.codegen.optimize.nest import nest_single_uses, repeat_short_reads
-from tangentlike.codegen.optimize.propagate import propagate_copies, remove_needless_copies
-from tangentlike.codegen.optimize.restores import delay_restores
+from tangentlike.codegen.optimize.propagate import (
+    delay_restores,
+    propagate_copies,
+    remove_needless_copies,
+)
 from tangentlike.codegen.optimize.stacks import remove_unread_stacks
 from tangentlike.codegen.optimize.updates import restore_updates
 

@@ -9,6 +9,7 @@ import copy
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
 from .operations import (
     changes_its_object,
     is_container_method,
+    is_python_function,
     may_join_lists,
     may_write,
     rule_object,
@@ -411,3 +413,41 @@ def base_names(expr: ir.Expr) -> frozenset[str]:
                 expr = first
             case _:
                 return frozenset()
+
+
+# --------------------------------------------------------------------------------------------------
+# Whether a program asks how an array lies in memory: `ravel` and `reshape` share memory or copy.
+#
+# A copy of an argument must then lie as the argument does, or another program is differentiated:
+# `a.ravel()` is a view of the copy where it is a copy of the transposed array that was passed.
+
+_ASKING = frozenset(
+    ["reshape", "ravel", "flatten"]
+    + ["ascontiguousarray", "asfortranarray", "require", "view", "flags"]
+)
+
+
+def depends_on_layout(function: ir.Function, body: Callable[[Any], ir.Function | None]) -> bool:
+    """Whether a function, or one that it calls, may do one thing or another by memory order.
+
+    `body` gives the functions called, None where they cannot be read.
+
+    >>> from ..frontend.lower import program
+    >>> depends_on_layout(program("b = a.ravel(); b[0] = 1.0"), lambda obj: None)
+    True
+    """
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        for stmt in ir.statements(waiting.pop().body):
+            for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+                match part:
+                    case ir.Attribute(_, name) if name in _ASKING:
+                        return True
+                    case ir.Ref(text=text) if text.rpartition(".")[2] in _ASKING:
+                        return True
+                    case ir.Ref(obj=obj) if is_python_function(obj) and id(obj) not in seen:
+                        seen.add(id(obj))
+                        called = body(obj)
+                        waiting += [] if called is None else [called]
+    return False

@@ -22,10 +22,18 @@ from .. import ir, runtime
 from ..ir.kind import SHAPE_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .aliases import Aliases
-from .looking import shape_only, slices_array, takes_last
 from .memory import element
 from .regions import Access, Parts, is_part, whole_of, written_key
-from .structure import ROOT, BlockKey, NameSets, Structure, bound_by
+from .structure import (
+    ROOT,
+    BlockKey,
+    NameSets,
+    Structure,
+    bound_by,
+    shape_only,
+    slices_array,
+    takes_last,
+)
 
 Needed = frozenset[str]
 # Methods of `runtime.Shadow`: the arguments of which they ask what they are, not what is in them.

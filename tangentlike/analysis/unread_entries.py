@@ -13,11 +13,10 @@ from .. import ir
 from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
-from .looking import shape_only
 from .memory import Sources, base_names
 from .regions import Access, Regions
 from .sharing import owner
-from .structure import Structure
+from .structure import Structure, shape_only
 
 _ITEMS = ("unknown", "value", "list")
 _DEEPEST = 8  # names that are followed to the array that they are entries of

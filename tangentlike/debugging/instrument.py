@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from ..codegen.print import load
 from ..codegen.print.bindings import Binding, Bindings
-from ..codegen.print.verify import definitions
+from ..codegen.print.module import definitions
 from ..errors import Place
 from .linemap import LineMap, Program, user_place
 

@@ -17,8 +17,7 @@ from typing import Any
 from .. import ir
 from ..codegen.print import Emitted, emit
 from ..codegen.print.load import is_emitted, origin_of
-from ..codegen.print.places import operation_places
-from ..codegen.print.verify import definitions
+from ..codegen.print.module import definitions
 from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
 from ..frontend.owners import mark_of
@@ -413,3 +412,35 @@ def _statement_ends(tree: ast.Module) -> dict[int, int]:
                 known[node.lineno] = max(known.get(node.lineno, 0), _last_line(node))
         tree._ends = known  # type: ignore[attr-defined]
     return known
+
+
+# --------------------------------------------------------------------------------------------------
+# Where in the user's text the operations of an emitted text were written.
+#
+# Each line of the text knows the statement it comes from. Finer than that, an operation knows the
+# call, index or operator of the user's that it is, or is the derivative of.
+
+
+def operation_places(emitted: Emitted) -> dict[ast.AST, Place]:
+    """The place of each operation of `emitted.tree` that has one."""
+    parsed = [node for _, node in definitions(emitted.tree)]
+    parsed = parsed[len(parsed) - len(emitted.trees) :]  # (copied helpers may stand above)
+    pairs = zip(emitted.trees, parsed, strict=True)
+    return {node: place for ours, theirs in pairs for node, place in _located(ours, theirs)}
+
+
+def _located(ours: Any, theirs: Any) -> Iterator[tuple[ast.AST, Place]]:
+    """Both trees in parallel: they are known to agree."""
+    if isinstance(theirs, list):
+        for mine, other in zip(ours, theirs, strict=True):
+            yield from _located(mine, other)
+        return
+    if not isinstance(theirs, ast.AST):
+        return
+    place = getattr(ours, "at", None)
+    if isinstance(place, Place):
+        yield theirs, place
+    for name in theirs._fields:
+        inner = getattr(ours, name, None)
+        if inner is not None:
+            yield from _located(inner, getattr(theirs, name, None))

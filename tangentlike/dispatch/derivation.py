@@ -38,10 +38,9 @@ from ..frontend.structures import (
     structures_of,
     with_exact,
 )
-from ..ir.kind import UNKNOWN, VALUE, Deciding, Kind
-from ..ir.required_types import asks_for_ranks, asks_modules
+from ..ir.kind import UNKNOWN, VALUE, Deciding, Kind, asks_for_ranks, asks_modules
 from ..pytree import leaves
-from ..pytree.forms import forms
+from ..pytree.layouts import forms
 from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror

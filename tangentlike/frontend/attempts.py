@@ -27,7 +27,7 @@ from ..errors import UnsupportedError
 from ..ir.names import Names
 from .jumps import contains_jump, ends_by_raising, names_constant, without_jumps
 from .nested import Assignment, Star
-from .operators import NOT
+from .operands import NOT
 
 _ISINSTANCE = ir.Ref("isinstance", isinstance)
 _IS = ir.Ref("is", operator.is_)

@@ -19,8 +19,7 @@ import numpy as np
 from .. import ir
 from ..runtime.iterators import require_again
 from .nested import Closure, Walrus
-from .operands import is_comparison, is_constant, is_shape_query
-from .operators import NOT, is_arithmetic
+from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
 
 # What a generator expression may be handed to as a list, and the place of that argument: they take
 # all items at once.

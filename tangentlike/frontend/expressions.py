@@ -48,8 +48,7 @@ from .abbreviations import (
 from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .cuts import Spot, cuts_made
 from .nested import Chain, Closure, Refused, Walrus
-from .operands import is_repeatable
-from .operators import BINARY, COMPARE, IN, NOT, UNARY
+from .operands import BINARY, COMPARE, IN, NOT, UNARY, is_repeatable
 from .resolve import is_namespace, live_attribute, similar_name
 from .survey import parameter_names
 

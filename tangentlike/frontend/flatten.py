@@ -31,16 +31,17 @@ from .lifting import Lambdas
 from .naming import Variables, names_of
 from .nested import Closure, Define, Refused, Walrus
 from .operands import (
+    is_arithmetic,
     is_atom,
     is_comparison,
     is_repeatable,
     is_shape_query,
     is_shape_tuple,
+    is_truth,
     keeps_whole,
     stays_nested,
     takes_shape,
 )
-from .operators import is_arithmetic, is_truth
 from .resolve import Scope
 from .targets import unpacked
 

@@ -17,11 +17,9 @@ from ..ir.names import Names
 from .cuts import cuts_made, raising, spot_of
 from .expressions import Reader
 from .generators import filled_list
-from .outer import Outer
-from .places import Source
 from .resolve import Scope
-from .source import Definition
-from .statements import StatementReader, docstring, reject_generators
+from .source import Definition, Source
+from .statements import Outer, StatementReader, docstring, reject_generators
 from .survey import Survey, parameter_names, survey
 from .targets import split_targets
 

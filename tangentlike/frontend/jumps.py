@@ -14,8 +14,7 @@ from typing import Any
 from .. import ir
 from ..ir.names import Names
 from .nested import Assignment
-from .operands import is_repeatable
-from .operators import NOT
+from .operands import NOT, is_repeatable
 
 _FLAGS: dict[type[Any], str] = {ir.Return: "returned", ir.Break: "stopped", ir.Continue: "skipped"}
 

@@ -24,7 +24,7 @@ from ..ir.dataflow import Problem, Solution, solve
 from .comprehensions import assigned
 from .expressions import is_closure
 from .nested import Closure, Define
-from .operators import is_arithmetic
+from .operands import is_arithmetic
 
 Mention = Callable[[Expr], bool]  # whether an expression is the function
 

@@ -44,9 +44,8 @@ from .attempts import Attempt
 from .expressions import Lookup
 from .generators import is_generator_function
 from .owners import is_numerical, is_ours, is_pythons
-from .places import Source
 from .resolve import Scope
-from .source import find_definition
+from .source import Source, find_definition
 from .survey import Survey, survey
 
 _HELPER = contextlib.contextmanager(lambda: iter(())).__code__

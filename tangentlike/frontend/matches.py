@@ -24,7 +24,7 @@ from ..errors import UnsupportedError
 from ..ir.names import Names
 from ..runtime.records import attribute_of
 from .expressions import Reader
-from .operators import COMPARE, IN, NOT
+from .operands import COMPARE, IN, NOT
 
 # Classes of which the one positional pattern means the subject itself (PEP 634).
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)

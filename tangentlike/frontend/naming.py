@@ -11,7 +11,7 @@ from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, O
 from ..ir.names import Names
 from .comprehensions import Comprehension
 from .nested import Define
-from .operators import is_truth
+from .operands import is_truth
 
 _NOUNS = {
     "+": "total",

@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from .. import ir
 from ..ir import Attribute, Call, Continue, Expr, Index, Opaque, Origin, Var
-from .operators import IN, NOT
+from .operands import IN, NOT
 
 Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
 

@@ -11,8 +11,15 @@ from ..ir.names import Names
 from ..ir.verify import check_program, fail
 from .comprehensions import is_generator
 from .flatten import HEADERS
-from .operands import is_comparison, is_repeatable, is_shape_tuple, keeps_whole, stays_nested
-from .operators import is_arithmetic, is_truth
+from .operands import (
+    is_arithmetic,
+    is_comparison,
+    is_repeatable,
+    is_shape_tuple,
+    is_truth,
+    keeps_whole,
+    stays_nested,
+)
 from .webs import reaching, renamed_webs
 
 

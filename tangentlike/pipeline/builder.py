@@ -34,7 +34,7 @@ from ..ad.specialize.callees import Callees, Pair, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
 from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
-from ..ad.specialize.known_callees import KnownCallees
+from ..ad.specialize.method_lookup import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.stored_types import stored_kinds
 from ..analysis.activity import (
@@ -49,8 +49,7 @@ from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
-from ..analysis.layouts import depends_on_layout
-from ..analysis.memory import Effects, Sources, reads_around
+from ..analysis.memory import Effects, Sources, depends_on_layout, reads_around
 from ..analysis.outer_objects import Changed, changed_by, named_by
 from ..analysis.outside import Outside
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes

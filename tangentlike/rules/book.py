@@ -43,7 +43,6 @@ RULE_MODULES = (
     "elementwise",
     "python",
     "containers",
-    "math_module",
     "constant",
     "random_draws",
     "runtime_rules",

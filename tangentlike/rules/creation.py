@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..ir.kind import UNKNOWN, Kind
-from ..runtime import making
+from ..runtime import buffers
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import (
     argument,
@@ -273,12 +273,12 @@ nondifferentiable(runtime.steps, kind=unknown)
 nondifferentiable(runtime.polyder_matrix, kind=array_of_rank(2))
 
 
-@rule(making.asarray, kind=first, view="maybe")
+@rule(buffers.asarray, kind=first, view="maybe")
 def asarray_like(y, x, like):
     y_dot = x_dot
     x_bar = y_bar
     like_bar = 0
 
 
-nondifferentiable(making.arange, kind=array_of_rank(1, "int"))
-nondifferentiable(making.eye, kind=array_of_rank(2))
+nondifferentiable(buffers.arange, kind=array_of_rank(1, "int"))
+nondifferentiable(buffers.eye, kind=array_of_rank(2))

@@ -24,8 +24,8 @@ from ..frontend.owners import is_installed, is_of_runtime, module_of
 from ..frontend.resolve import note_module_asked
 from ..frontend.survey import Imported
 from ..ir.facts import fact
+from ..ir.kind import asks_for_namespace, asks_modules
 from ..ir.names import Names
-from ..ir.required_types import asks_for_namespace, asks_modules
 from ..pytree import leaves
 from ..runtime import require_module
 from ..runtime.standard import home_of

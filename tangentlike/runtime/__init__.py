@@ -5,6 +5,8 @@ implement these; none converts its argument. This package imports NumPy and noth
 """
 
 from .broadcasting import (
+    adjoint_of_imag,
+    adjoint_of_real,
     broadcast_like,
     conj,
     ones_like,
@@ -41,46 +43,67 @@ from .calculus import (
     cov_count,
     cov_product,
     gradient_bar,
+    grid_dot,
     interp_bar,
     interp_slope,
     interp_slope_bar,
     interval,
     spaced_gradient,
+    steps,
     trapezoid,
     trapezoid_bar,
     trapezoid_bar_x,
     unbincount,
+    unbroadcast_each,
     undiff,
+    ungrid,
     unit_deviations,
     unit_deviations_bar,
     unit_deviations_dot,
 )
-from .complex_numbers import adjoint_of_imag, adjoint_of_real
 from .containers import (
+    attributes_bar,
     column_lists,
     columns,
     columns_bar,
+    deepcopy_dot,
     dict_bar,
     dict_dot,
     entries_bar,
+    field_bar,
+    field_dot,
     is_stored,
     joined,
     merged_bar,
+    named_items,
+    named_items_bar,
     put_items,
     record_item,
     record_item_bar,
     replaced,
     replaced_bar,
+    require_plain_copy,
     restore_contents,
     restore_entry,
     saved_attribute,
     saved_attribute_bar,
     saved_contents,
     saved_entry,
+    shallow_dot,
     sorting_order,
     take_items,
+    unnested,
+    unnested_bar,
 )
-from .filters import folded_edges, gaussian_reach, reach_of, with_edges
+from .filters import (
+    cropped,
+    folded_edges,
+    gaussian_reach,
+    lagged_products,
+    reach_of,
+    uncropped,
+    with_edges,
+)
 from .functions import (
     asked_of_none,
     derivative_of,
@@ -93,7 +116,6 @@ from .functions import (
     unbound,
     with_items,
 )
-from .grids import grid_dot, steps, unbroadcast_each, ungrid
 from .hooks import hooked, on_adjoint
 from .indexing import (
     chosen_parts,
@@ -146,19 +168,17 @@ from .kinks import (
     reciprocal_or_zero,
     sinc_derivative,
 )
-from .least_squares import (
-    lstsq_bar_a,
-    lstsq_bar_b,
-    lstsq_dot,
-    lstsq_residual_bar,
-    polyfit_bar,
-    polyfit_bar_x,
-    polyfit_dot_x,
-)
 from .linalg import (
     adjoint_matrix,
     apply_matrix,
+    banded_outer,
+    banded_product,
+    banded_transpose,
+    cholesky_bar,
+    cholesky_dot,
     cofactors,
+    cond_slope,
+    corner,
     diagonal_matrix,
     eig_bar,
     eig_dot,
@@ -167,8 +187,11 @@ from .linalg import (
     gaps,
     half_lower,
     inner_diagonal,
+    inverse_of_lower,
+    matrix_norm_slope,
     matrix_power_bar,
     matrix_power_dot,
+    norm_slope,
     onto_triangle,
     over_gaps,
     pinv_bar,
@@ -183,11 +206,15 @@ from .linalg import (
     solve_seed,
     svd_bar,
     svd_dot,
+    swapped_pair,
     tensorsolve_seed,
+    transposed_inverse,
+    triangle,
     ungaps,
+    vector_norm_slope,
+    with_corner,
 )
 from .mutation import accumulate, add_at, copy, fitting, part_like, stop_gradient
-from .norms import cond_slope, matrix_norm_slope, norm_slope, transposed_inverse, vector_norm_slope
 from .products import (
     convolve_bar,
     correlate_bar_a,
@@ -211,35 +238,26 @@ from .products import (
     tensordot_bar_b,
     vander_slope,
 )
-from .quantiles import (
-    along_levels,
-    by_level,
-    quantile_bar,
-    quantile_dot,
-    quantile_slopes,
-    quantile_weights,
+from .records import (
+    Mirror,
+    Record,
+    instance,
+    record_like,
 )
-from .record_forms import (
-    attributes_bar,
-    deepcopy_dot,
-    field_bar,
-    field_dot,
-    named_items,
-    named_items_bar,
-    require_plain_copy,
-    shallow_dot,
-    unnested,
-    unnested_bar,
-)
-from .records import Mirror, Record, instance, record_like
 from .reductions import (
     align_weights,
+    along_levels,
+    by_level,
     cumprod_dot,
     deviations,
     extremum_share,
     greatest_weighed,
     kept,
     product_of_others,
+    quantile_bar,
+    quantile_dot,
+    quantile_slopes,
+    quantile_weights,
     reduced_count,
     reduced_size,
     unalign_weights,
@@ -310,8 +328,20 @@ from .shapes import (
     untrim,
 )
 from .sharing import mirrored_view, strided, unstrided
-from .signals import cropped, lagged_products, uncropped
-from .solving import Motion, Root, quadrature, solved_equation, solved_motion
+from .solving import (
+    Motion,
+    Root,
+    lstsq_bar_a,
+    lstsq_bar_b,
+    lstsq_dot,
+    lstsq_residual_bar,
+    polyfit_bar,
+    polyfit_bar_x,
+    polyfit_dot_x,
+    quadrature,
+    solved_equation,
+    solved_motion,
+)
 from .special import bessel_i, polygamma
 from .stated_types import require_types
 from .statements import (
@@ -331,18 +361,6 @@ from .transforms import (
     irfftn_bar,
     rfft_bar,
     rfftn_bar,
-)
-from .triangles import (
-    banded_outer,
-    banded_product,
-    banded_transpose,
-    cholesky_bar,
-    cholesky_dot,
-    corner,
-    inverse_of_lower,
-    swapped_pair,
-    triangle,
-    with_corner,
 )
 from .undoing import (
     contents,

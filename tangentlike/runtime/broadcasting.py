@@ -292,3 +292,23 @@ def scalar_seed(y: Any) -> Any:
     if isinstance(y, np.generic):
         return dtype.type(1) if dtype.kind == "f" else 1.0
     return np.ones_like(y) if dtype.kind == "f" else 1.0
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoints of taking complex numbers apart.
+
+
+def adjoint_of_real(g: Any, like: Any) -> Any:
+    """The adjoint of `like` where `g` is that of its real part, in the type of `like`."""
+    real = _real(g)
+    return real + 0j if _is_complex(like) else real
+
+
+def adjoint_of_imag(g: Any, like: Any) -> Any:
+    """The adjoint of `like` where `g` is that of its imaginary part: zero for a real `like`."""
+    real = _real(g)
+    return 1j * real if _is_complex(like) else 0.0 * real
+
+
+def _real(x: Any) -> Any:
+    return x.real if _is_complex(x) else x

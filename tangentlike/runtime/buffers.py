@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .making import arange
 from .records import fields_of, is_array
 from .refused import NotDifferentiated, written_for
 from .sharing import memory_owner
@@ -282,3 +281,31 @@ def require_stored(x: Any, name: str) -> None:
     """
     if isinstance(getattr(type(x), name, None), property):
         raise written_for(f"an object with an attribute `{name}`, and no property,", x)
+
+
+# --------------------------------------------------------------------------------------------------
+# Arrays made from nothing, of the same kind as another one.
+#
+# An index or an identity matrix meets the arrays of the program: it has to be on their device.
+# What implements no protocol (a number, a list) gets NumPy's.
+
+
+def arange(count: int, like: Any) -> Any:
+    """`np.arange(count)` as an array of the same kind as `like`."""
+    if hasattr(like, "__array_function__"):
+        return np.arange(count, like=like)
+    return np.arange(count)
+
+
+def eye(n: int, like: Any) -> Any:
+    """`np.eye(n)` as an array of the same kind as `like`."""
+    if hasattr(like, "__array_function__"):
+        return np.eye(n, like=like)
+    return np.eye(n)
+
+
+def asarray(x: Any, like: Any) -> Any:
+    """`x` itself if it is an array, else (a number or a list) an array of the kind of `like`."""
+    if hasattr(x, "__array_function__") or not hasattr(like, "__array_function__"):
+        return x
+    return np.asarray(x, like=like)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .making import arange, asarray
+from .buffers import arange, asarray
 from .shapes import reshape_like
 
 

@@ -7,12 +7,15 @@ in the adjoint is written in plain NumPy and can be differentiated again as it s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .broadcasting import conj, unbroadcast
-from .making import arange, eye
+from .buffers import arange, eye
+from .kinks import ratio_or_zero
+from .reductions import extremum_share
 from .shapes import swap_last
 
 
@@ -442,3 +445,208 @@ def matrix_power_dot(a: Any, n: int, a_dot: Any) -> Any:
         right = np.linalg.matrix_power(a, n - 1 - i)
         total = total + np.linalg.matrix_power(a, i) @ a_dot @ right
     return total
+
+
+# --------------------------------------------------------------------------------------------------
+# The derivatives of vector and matrix norms; 0 where the norm is 0.
+
+
+def norm_slope(x: Any, y: Any, ord: Any = None, axis: Any = None) -> Any:
+    """The derivative of `np.linalg.norm(x, ord, axis)` by each entry of `x`.
+
+    `y` is the norm with the reduced axes kept. Entries that tie for a largest or smallest
+    share equally.
+
+    >>> norm_slope(np.array([3.0, -4.0]), 7.0, 1)
+    array([ 1., -1.])
+    """
+    rank = np.ndim(x)
+    if ord is None:
+        return ratio_or_zero(x, y)
+    axes = tuple(range(rank)) if axis is None else (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    if len(axes) == 1:
+        return vector_norm_slope(x, y, ord, axes[0])
+    return matrix_norm_slope(x, y, ord, axes)
+
+
+def vector_norm_slope(x: Any, y: Any, ord: Any, axis: Any) -> Any:
+    """The derivative of a vector norm along `axis` (an int, a tuple, or None for all axes)."""
+    if ord == 2:
+        return ratio_or_zero(x, y)
+    size = np.abs(x)
+    direction = ratio_or_zero(x, size)
+    if ord == 0:
+        return np.zeros_like(x)
+    if ord == 1:
+        return direction
+    if abs(ord) == math.inf:
+        return direction * extremum_share(size, y, axis)
+    return direction * ratio_or_zero(size, y) ** (ord - 1.0)
+
+
+def matrix_norm_slope(x: Any, y: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    """The derivative of a matrix norm over two axes."""
+    if ord == "fro":
+        return ratio_or_zero(x, y)
+    moved = np.moveaxis(x, axes, (-2, -1))
+    norm = np.moveaxis(y + np.zeros_like(np.sum(x, axis=axes, keepdims=True)), axes, (-2, -1))
+    if ord in (2, -2, "nuc"):
+        slope = _spectral_slope(moved, ord)
+    else:
+        along, across = (-2, -1) if abs(ord) == 1 else (-1, -2)
+        size = np.abs(moved)
+        sums = np.sum(size, axis=along, keepdims=True)
+        slope = ratio_or_zero(moved, size) * extremum_share(sums, norm, across)
+    return np.moveaxis(slope, (-2, -1), axes)
+
+
+def _spectral_slope(x: Any, ord: Any) -> Any:
+    """The derivative of the largest (2), the smallest (-2) or the sum of singular values."""
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    if ord == "nuc":
+        # A singular value that is 0 up to rounding has no direction.
+        weights = np.where(s > s[..., :1] * max(x.shape[-2:]) * np.finfo(s.dtype).eps, 1.0, 0.0)
+    else:
+        place = 0 if ord == 2 else -1
+        weights = extremum_share(s, np.expand_dims(s[..., place], -1), -1)
+        weights = np.where(s == 0, 0.0, weights)
+    return (u * np.expand_dims(weights, -2).astype(u.dtype)) @ vh
+
+
+def cond_slope(x: Any) -> Any:
+    """The derivative of `np.linalg.cond(x)`: the largest over the smallest singular value."""
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    first = np.expand_dims(u[..., :, 0], -1) * np.expand_dims(vh[..., 0, :], -2)
+    last = np.expand_dims(u[..., :, -1], -1) * np.expand_dims(vh[..., -1, :], -2)
+    large = np.expand_dims(s[..., 0], (-2, -1))
+    small = np.expand_dims(s[..., -1], (-2, -1))
+    return first / small - last * large / (small * small)
+
+
+def transposed_inverse(x: Any) -> Any:
+    """`inv(x).T`, the derivative of `log(abs(det(x)))`; conjugated for complex matrices."""
+    return swap_last(conj(np.linalg.inv(x)))
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoints for triangular and banded systems, and of the Cholesky factorisation.
+
+
+def triangle(x: Any, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """The part of a matrix that a triangular solver reads; its own adjoint.
+
+    >>> triangle(np.ones((2, 2)), True, True)
+    array([[0., 0.],
+           [1., 0.]])
+    """
+    shift = 1 if unit_diagonal else 0
+    return np.tril(x, -shift) if lower else np.triu(x, shift)
+
+
+def cholesky_dot(factor: Any, a_dot: Any, lower: bool = True) -> Any:
+    """The tangent of the lower Cholesky factor of a symmetric (Hermitian) matrix, which is read
+    from one triangle."""
+    solved = np.linalg.solve(factor, read_triangle(a_dot, lower))
+    return factor @ half_lower(np.linalg.solve(factor, adjoint_matrix(solved)))
+
+
+def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor: that of the
+    triangle that is read."""
+    inner = half_lower(adjoint_matrix(factor) @ factor_bar)
+    inverse = inverse_of_lower(factor)
+    return onto_triangle(adjoint_matrix(inverse) @ inner @ inverse, lower)
+
+
+def inverse_of_lower(x: Any) -> Any:
+    """The inverse of a lower triangular matrix, by halves: NumPy has no triangular solver.
+
+    >>> inverse_of_lower(np.array([[1.0, 0.0], [1.0, 2.0]]))
+    array([[ 1. ,  0. ],
+           [-0.5,  0.5]])
+    """
+    k = x.shape[-1] // 2
+    if k < 16:
+        return np.linalg.inv(x)
+    y = np.zeros_like(x)
+    y[..., :k, :k] = inverse_of_lower(x[..., :k, :k])
+    y[..., k:, k:] = inverse_of_lower(x[..., k:, k:])
+    y[..., k:, :k] = -(y[..., k:, k:] @ (x[..., k:, :k] @ y[..., :k, :k]))
+    return y
+
+
+def swapped_pair(l_and_u: Any) -> tuple[int, int]:
+    """The numbers of lower and upper diagonals of the transposed matrix."""
+    lower, upper = l_and_u
+    return upper, lower
+
+
+def banded_transpose(ab: Any, l_and_u: Any) -> Any:
+    """The transposed matrix in the diagonal form of `scipy.linalg.solve_banded`.
+
+    >>> banded_transpose(np.array([[0.0, 2.0], [1.0, 3.0]]), (0, 1))
+    array([[1., 3.],
+           [2., 0.]])
+    """
+    lower, upper = l_and_u
+    total = np.zeros_like(ab)
+    for k in range(-lower, upper + 1):  # row upper - k holds the diagonal k
+        total[lower + k] = _diagonal(ab[upper - k], k)
+    return total
+
+
+def banded_product(ab: Any, x: Any, l_and_u: Any) -> Any:
+    """The banded matrix `ab` times a vector, or the columns of a matrix."""
+    lower, upper = l_and_u
+    n = x.shape[0]
+    total = np.zeros_like(x, dtype=np.result_type(ab, x))
+    for k in range(-lower, upper + 1):
+        first, last = max(0, -k), min(n, n - k)
+        if last > first:
+            entries = ab[upper - k, first + k : last + k]
+            factors = entries if x.ndim == 1 else entries[:, None]
+            total[first:last] += factors * x[first + k : last + k]
+    return total
+
+
+def banded_outer(left: Any, right: Any, l_and_u: Any) -> Any:
+    """The diagonals of `left @ right.T` in the form of `scipy.linalg.solve_banded`."""
+    lower, upper = l_and_u
+    n = left.shape[0]
+    total = np.zeros_like(left, shape=(lower + upper + 1, n))
+    for k in range(-lower, upper + 1):
+        first, last = max(0, -k), min(n, n - k)
+        if last > first:
+            product = left[first:last] * right[first + k : last + k]
+            total[upper - k, first + k : last + k] = (
+                product if left.ndim == 1 else np.sum(product, axis=1)
+            )
+    return total
+
+
+def _diagonal(row: Any, k: int) -> Any:
+    """The entries of diagonal `k`, stored by column, as stored by row."""
+    n = row.shape[0]
+    first, last = max(0, -k), min(n, n - k)
+    total = np.zeros_like(row)
+    if last > first:
+        total[first:last] = row[first + k : last + k]
+    return total
+
+
+def with_corner(a: Any, e: Any) -> Any:
+    """The block matrix of two `a` on the diagonal and `e` above them.
+
+    >>> with_corner(np.eye(1), np.full((1, 1), 5.0))
+    array([[1., 5.],
+           [0., 1.]])
+    """
+    return np.concatenate(
+        [np.concatenate([a, e], axis=1), np.concatenate([np.zeros_like(a), a], axis=1)]
+    )
+
+
+def corner(block: Any) -> Any:
+    """The upper right quarter of a block matrix."""
+    size = block.shape[0] // 2
+    return block[:size, size:]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import _of_dtype, conj, sum_to, unbroadcast
-from .making import arange
+from .buffers import arange
 from .shapes import cast_like, reshape_like, swap_last
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast
-from .buffers import require_held, survivors
-from .making import arange, asarray
+from .buffers import arange, asarray, require_held, survivors
 from .mutation import add_at, copy, fitting
 from .records import Mirror, fields_of, is_array, mirror
 from .sharing import (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .making import arange
+from .buffers import arange
 from .records import Entries, Mirror, Record
 
 # Modes of np.pad whose border is made of entries of the array.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from ... import ir
 from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
-from ...analysis.record_types import record_class
+from ...analysis.operations import is_python_function, rule_object
+from ...analysis.record_types import record_class, required_fields
+from ...analysis.refusals import unknown_class
+from ...ir.kind import OTHER
 from ..context import Context
-from .arguments import spell_arguments, starred_calls
 from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
 from .iterators import no_dicts_for_their_items
@@ -59,3 +62,176 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
 def _is_of_user(value: ir.Expr, context: Context) -> bool:
     fn = value.fn if isinstance(value, ir.Call) else None
     return isinstance(fn, ir.Ref) and bool(context.is_callee(fn.obj))
+
+
+# --------------------------------------------------------------------------------------------------
+# Arguments as a callee gets them: starred ones one by one, and callees that fit the call.
+
+
+def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
+    """`g(x, *pair)` -> `pair_0 = pair[0]; pair_1 = pair[1]; g(x, pair_0, pair_1)`, and calls of
+    functions with starred or function-valued parameters -> calls of their variants."""
+    if not any(map(_wanted, ir.statements(function.body))):
+        return function
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        match stmt:
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                before, new = _spelled(call, stmt.origin, context)
+                yield from before
+                yield stmt if new is call else dataclasses.replace(stmt, value=new)
+            case _:
+                yield stmt
+
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _wanted(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+            is_user = isinstance(call.fn, ir.Ref) and is_python_function(call.fn.obj)
+            return is_user or any(map(ir.is_starred, call.args))
+    return False
+
+
+def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
+    before: list[ir.Stmt] = []
+    if any(map(ir.is_starred, call.args)):
+        args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
+        call = dataclasses.replace(call, args=args) if before or args != call.args else call
+        call = _with_fields(call, before, origin, context)
+    obj, book = rule_object(call, context.kinds), context.book
+    if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
+        return before, call
+    if book.find(obj) is not None or book.is_nondifferentiable(obj):
+        return before, call
+    return before, context.callees.variants.of_call(call)
+
+
+def _with_fields(
+    call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
+) -> ir.Call:
+    """`Point(*t)` -> `x, y = t; Point(x, y)`: a class all of whose fields must be given says how
+    many items there are."""
+    fields = required_fields(call)
+    starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
+    if fields is None or len(starred) != 1 or not isinstance(starred[0].values[0], ir.Var):
+        return call
+    place, count = call.args.index(starred[0]), len(fields) - len(call.args) - len(call.kwargs) + 1
+    if count < 1 or starred[0].text.startswith("**"):
+        return call
+    names = tuple(map(context.names.fresh, fields[place : place + count]))
+    context.temporaries.update(names)
+    before.append(ir.Assign(names, starred[0].values[0], origin))
+    items = map(ir.Var, names)
+    return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
+
+
+def _items(
+    arg: ir.Expr, before: list[ir.Stmt], origin: ir.Origin, context: Context
+) -> list[ir.Expr]:
+    """What a starred argument stands for, where the number of its items is known."""
+    if not ir.is_starred(arg) or not isinstance(arg, ir.Opaque) or len(arg.values) != 1:
+        return [arg]
+    (value,) = arg.values
+    kind = context.kind_of(value)
+    plain = arg.text == f"*{arg.names[0]}" and isinstance(value, ir.Var)
+    if not plain or kind.form != "tuple" or kind.items is None:
+        return [arg]
+    found: list[ir.Expr] = []
+    for position in range(len(kind.items)):
+        name = context.names.fresh(f"{arg.names[0]}_{position}")
+        context.temporaries.add(name)
+        item = ir.Index(value, ir.Const(position), origin.place)
+        before.append(ir.Assign(name, item, origin))
+        found.append(ir.Var(name))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Calls with starred arguments whose number only the running program knows.
+#
+# before::                             after::
+#     y = residual(x, *rest)               residual_of = with_items(residual, (None, rest))
+#                                          y = residual_of(x, rest)
+#
+# `with_items` gives a function of the containers themselves, which takes their items and is
+# differentiated when the program comes there, as any function that is not known before.
+
+
+def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """A function in which calls that may carry derivatives have no starred arguments."""
+    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
+        return function
+    varied = context.varied(function, wrt)
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        call = _starred(stmt)
+        if call is None or not ir.names_in(call) & varied:
+            yield stmt
+            return
+        assert isinstance(stmt, ir.Assign)
+        if isinstance(call.fn, ir.Var) and call.fn.name in varied:
+            call = _of_object(call, call.fn, stmt, context)
+        held, called = _of_containers(call, context)
+        yield ir.Assign(held[0], held[1], stmt.origin)
+        yield dataclasses.replace(stmt, value=called)
+
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _of_object(call: ir.Call, fn: ir.Var, stmt: ir.Stmt, context: Context) -> ir.Call:
+    """The call of a callable object as one of its method, which is given the object: what it
+    carries is an argument then. `model(*xs)` -> `type(model).__call__(model, *xs)`."""
+    kind = context.kind_of(fn)
+    of_class = vars(kind.cls).get("__call__") if kind.form == "object" and kind.cls else None
+    if not is_python_function(of_class):
+        raise unknown_class(fn, call.at or stmt.origin.place)
+    method = ir.Attribute(ir.Call(ir.Ref("type", type), (fn,)), "__call__")
+    return dataclasses.replace(call, fn=method, args=(fn, *call.args))
+
+
+def _starred(stmt: ir.Stmt) -> ir.Call | None:
+    """The call with starred arguments that a statement makes, if these are plain containers."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref() | ir.Var(), args=args) as call):
+            stars = [arg for arg in args if ir.is_starred(arg)]
+            maps = [arg for arg in stars if arg.text.startswith("**")]  # type: ignore[union-attr]
+            if stars and len(maps) <= 1 and all(container(arg) is not None for arg in stars):
+                return call
+    return None
+
+
+def container(arg: ir.Expr) -> ir.Expr | None:
+    """The container whose items a starred argument stands for, if that is a name."""
+    assert isinstance(arg, ir.Opaque)
+    text = arg.text.lstrip("*")
+    if text.isidentifier() and len(arg.values) == 1 and arg.names == (text,):
+        return arg.values[0]
+    if not arg.values and len(arg.refs) == 1 and arg.refs[0].text == text:
+        return arg.refs[0]
+    return None
+
+
+def _of_containers(call: ir.Call, context: Context) -> tuple[tuple[str, ir.Call], ir.Call]:
+    """The function that takes the containers, and its call."""
+    layout: list[ir.Expr] = []
+    given: list[ir.Expr] = []
+    words: list[ir.Expr] = []
+    for arg in call.args:
+        found = container(arg) if ir.is_starred(arg) else None
+        given.append(arg if found is None else found)
+        if found is not None and isinstance(arg, ir.Opaque) and arg.text.startswith("**"):
+            words.append(found)
+        else:
+            layout.append(ir.Const(None) if found is None else found)
+    text = call.fn.text if isinstance(call.fn, ir.Ref) else call.fn.name  # type: ignore[union-attr]
+    text = text.strip("_")
+    name = context.names.fresh(f"{text.replace('.', '_')}_of")
+    named = tuple(ir.Const(word) for word, _ in call.kwargs)
+    options = [ir.Display("tuple", tuple(layout)), *(words or [ir.Const(None)] if named else words)]
+    options += [ir.Display("tuple", named)] if named else []
+    made = ir.Call(context.helper("with_items"), (call.fn, *options), at=call.at)
+    context.kinds[name] = OTHER
+    context.temporaries.add(name)
+    return (name, made), ir.Call(ir.Var(name), tuple(given), call.kwargs, call.at)

@@ -58,7 +58,7 @@ class Adjoints:
         self.aliases = aliases
         self.state: State = {}
         self.given: frozenset[str] = frozenset()  # names whose adjoint buffer is the caller's
-        self.scalars: frozenset[str] = frozenset()  # see `scalars.py`
+        self.scalars: frozenset[str] = frozenset()  # see `written_scalars`
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...analysis.aliases import Aliases
-from ...analysis.looking import looked_into
+from ...analysis.memory import element
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Parts, Regions, is_part, whole_of
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
-from ...analysis.structure import ROOT, Structure, structure
+from ...analysis.structure import ROOT, Structure, looked_into, structure
 from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
@@ -28,7 +28,6 @@ from .adjoints import BORROWED, OWNED, Adjoints
 from .costs import Costs, shaped_alike
 from .prepare import written_scalars
 from .recorded import Recorder, condition
-from .results import kept_value, loss_and_aux, named_before
 from .sweep import Reversed, ReversedBlock, Sweep
 
 
@@ -480,3 +479,64 @@ def without_hooks(block: ir.Block, active: Collection[str]) -> ir.Block:
         return None
 
     return ir.rewrite(block, plain)
+
+
+# --------------------------------------------------------------------------------------------------
+# What is returned beside the gradient, kept from a reverse sweep that restores what it holds.
+
+
+def loss_and_aux(value: ir.Expr, function: ir.Function) -> tuple[ir.Expr, ir.Expr]:
+    """The two parts of the result of a function that `has_aux`."""
+    if isinstance(value, ir.Display) and value.form == "tuple" and len(value.items) == 2:
+        return value.items
+    raise UnsupportedError(
+        "has_aux=True needs a function that returns `(loss, aux)`",
+        function.body[-1].origin.place if function.body else function.place,
+        "Write the pair out in the return statement: `return loss, aux`.",
+    )
+
+
+def is_restored(value: ir.Expr, primal: Primal, context: Context) -> bool:
+    """Whether a reverse sweep may give earlier entries to what is in the result: to arrays that
+    the function writes, and to those that a callee writes and returns."""
+    aliases = primal.aliases
+    made = [name for site in primal.calls.values() if site.pair.restores for name in site.results]
+    behind = {aliases.class_of(node) for name in made for node in (name, element(name))}
+    for name in ir.names_in(value):
+        if aliases.is_written(name):
+            return True
+        kind = context.kind_of(ir.Var(name))
+        inside = {aliases.class_of(name), aliases.class_of(element(name))}
+        if inside & behind and kind.form not in ("number", "other"):
+            return True
+    return False
+
+
+def kept_value(
+    value: ir.Expr | None, primal: Primal, context: Context
+) -> tuple[ir.Block, ir.Expr | None]:
+    """The value as the primal returned it, though the reverse sweep restores arrays in place.
+
+    before::                      after::
+        y[0] = 2.0                    y[0] = 2.0
+        <the sweep: y[0] = old>       value = copy(y)
+        return y, x_bar               <the sweep: y[0] = old>
+                                      return value, x_bar
+    """
+    if value is None or not is_restored(value, primal, context):
+        return (), value
+    origin = ir.Origin(primal.function.place, "primal")
+    name = context.names.fresh("value")
+    copy = ir.Call(context.helper("copy"), (value,))
+    return (ir.Assign(name, copy, origin),), ir.Var(name)
+
+
+def named_before(
+    value: ir.Expr | None, after: ir.Block, primal: Primal, context: Context
+) -> tuple[ir.Block, ir.Expr | None]:
+    """The value by a name of its own where the reverse sweep gives its name an earlier value."""
+    rebound = {name for stmt in ir.statements(after) for name in ir.binds(stmt)}
+    if value is None or not rebound & ir.names_in(value):
+        return (), value
+    name = context.names.fresh("value")
+    return (ir.Assign(name, value, ir.Origin(primal.function.place, "primal")),), ir.Var(name)

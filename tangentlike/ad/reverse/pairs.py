@@ -12,8 +12,7 @@ from ... import ir
 from ...errors import InternalError
 from ..context import Context
 from .adjoints import OWNED
-from .functions import Primal, Reverse, bundle, seed_name
-from .results import is_restored
+from .functions import Primal, Reverse, bundle, is_restored, seed_name
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,19 +24,25 @@ from ...analysis.constructors import (
     post_initialiser,
     with_class,
 )
+from ...analysis.operations import is_python_function
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
-from ...frontend.owners import is_library
+from ...frontend.owners import is_library, mark_of
 from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object, sets_attribute
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
+from ...rules.book import RuleBook
 from ...rules.definitions import as_defined
+from ...rules.ruled import ForeignBook
 from ...rules.twins import as_numpy, twin
 from ...runtime import is_stored
 from .bound_methods import function_of
+
+if TYPE_CHECKING:
+    from .callees import Callees
 
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
@@ -525,3 +531,44 @@ def raising(lowered: Lowered, text: str) -> Lowered:
 
 def _raises(block: ir.Block, message: str) -> bool:
     return bool(block) and isinstance(block[-1], ir.OpaqueStmt) and block[-1].text == message
+
+
+# --------------------------------------------------------------------------------------------------
+# A rule book that also knows what the user's functions and methods return.
+
+
+class KnownCallees:
+    """A rule book with the kinds of results that follow from the source of functions."""
+
+    def __init__(self, book: RuleBook | ForeignBook, callees: Callees) -> None:
+        self.book = book
+        self._callees = callees
+        self.methods = MethodLookup(callees.made)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = getattr(self.book, name)  # (looked up once: asked often)
+        return found
+
+    def is_callee(self, obj: Any) -> bool:
+        """Whether an object is a function of the user's whose source says what it does."""
+        if not is_python_function(obj) or mark_of(obj, "derives"):
+            return False
+        return not self.book.knows(obj) and self._callees.effects(obj) is not None
+
+    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
+        fn = call.fn
+        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
+            return self.book.result_kind(call, kind_of)
+        if self.book.knows(fn.obj):
+            return self.book.result_kind(call, kind_of)
+        return self._callees.result_kind(call, kind_of)
+
+    def method_kind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Kind | None:
+        """What a method of an object gives, or a class that is called; None for other things."""
+        found = self.methods.behind(expr, kind_of)
+        if found is None:
+            return None
+        if found.fn in self.methods.storing:  # (it was computed when the object was another)
+            return UNKNOWN
+        call = self._callees.variants.of_call(found.call(None))  # (starred parameters)
+        return self._callees.result_kind(call, kind_of)

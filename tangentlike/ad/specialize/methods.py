@@ -41,11 +41,11 @@ from .bound_methods import calling
 from .callees import Callees, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
 from .function_values import functions_of_modules, guarded, is_partial
-from .known_callees import KnownCallees
 from .method_lookup import (
     BINARY,
     UNARY,
     Found,
+    KnownCallees,
     may_call_methods,
     objects,
     properties_apart,

@@ -27,8 +27,7 @@ from ...analysis.memory import Effects
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...frontend.owners import carry_over, mark, mark_of
-from ...ir.kind import Kind
-from ...ir.required_types import asks_for_ranks
+from ...ir.kind import Kind, asks_for_ranks
 from ...runtime import copy, pair_of, require_apart, tangent_of
 from ...runtime.records import attribute_of
 

@@ -12,8 +12,12 @@ from dataclasses import replace
 
 from ... import ir
 from ...ir.facts import Facts as Manager
-from .absorb import absorb_reductions
-from .accumulate import accumulate_in_place, gather_contributions, merge_contributions
+from .accumulate import (
+    absorb_reductions,
+    accumulate_in_place,
+    gather_contributions,
+    merge_contributions,
+)
 from .algebra import share_quotients
 from .analyses import (
     ADDITION,
@@ -36,12 +40,10 @@ from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses, repeat_short_reads
-from .propagate import propagate_copies, remove_needless_copies
+from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .reality import drop_real_parts
-from .restores import delay_restores
 from .stacks import keep_invariants, remove_unread_stacks
-from .taking import take_entries
-from .updates import restore_updates
+from .updates import restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplify"]
 

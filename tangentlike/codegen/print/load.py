@@ -24,8 +24,7 @@ from ...errors import InternalError
 from ...frontend.resolve import Scope
 from ...ir.facts import fact
 from .bindings import Binding, local_names
-from .module import Emitted
-from .verify import definitions
+from .module import Emitted, definitions
 
 _FLAGS = __future__.annotations.compiler_flag
 
