@@ -27,8 +27,7 @@ from ..frontend.primal import (
     wrt_names,
 )
 from ..pytree import leaves
-from ..pytree.gradients import like
-from ..pytree.seeds import seed_like, with_all_keys, with_lists
+from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
 from .handback import HandedBack, Operator, documented, finish, hand_back

@@ -17,8 +17,7 @@ from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
-from ..pytree.gradients import like
-from ..pytree.seeds import seed_like, with_all_keys, with_lists
+from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
 from ..runtime.tape import fresh_tape
 from .calls import (
     _by_name,

@@ -307,7 +307,7 @@ def _pair_source(request: ChunkedLoss) -> str:
     value = "value[0]" if request.has_aux else "value"
     adjoint = f"seed_like(value, ({seed}, None))" if request.has_aux else seed
     unit = "(unit, None)" if request.has_aux else "unit"
-    seeds = "from tangentlike.pytree.seeds import seed_like\n"
+    seeds = "from tangentlike.pytree.gradients import seed_like\n"
     if request.passes == 1:
         body = (
             f"def {identifier(request.loss)}_rows({names}):\n"

@@ -24,7 +24,6 @@ from ..ir.index import references
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from .attempts import refuse_contents
-from .called_methods import call_methods_by_object
 from .cuts import cuts_made
 from .expressions import expression
 from .flatten import flatten
@@ -39,7 +38,7 @@ from .owners import mark_of
 from .primal import global_names
 from .resolve import Looked, Scope, noting_lookups, still_means
 from .source import find_definition
-from .survey import imported_names, survey
+from .survey import call_methods_by_object, imported_names, survey
 from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
 

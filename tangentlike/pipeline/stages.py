@@ -22,8 +22,7 @@ from ..analysis.outer_objects import Changed
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
-from ..codegen.optimize.contracted import contracted
-from ..codegen.optimize.first_stores import stored_first
+from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats

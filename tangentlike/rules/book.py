@@ -46,7 +46,6 @@ RULE_MODULES = (
     "constant",
     "random_draws",
     "runtime_rules",
-    "special",
     "distributions",
     "reductions",
     "shape",

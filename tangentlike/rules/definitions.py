@@ -28,7 +28,6 @@ from . import (
     options,
     polynomials,
     programs,
-    solver_programs,
 )
 from .book import default_book, resolve
 from .decisions import is_literal, literal
@@ -121,7 +120,7 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             short = name.removeprefix("stats.").replace(".", "_")
             _found[resolve(f"scipy.{name}")] = getattr(known, short)
         for name in (name for name in _SOLVERS if resolve(f"scipy.{name}") is not None):
-            _found[resolve(f"scipy.{name}")] = getattr(solver_programs, name.replace(".", "_"))
+            _found[resolve(f"scipy.{name}")] = getattr(programs, name.replace(".", "_"))
         for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
             _found[resolve(f"heapq.{name}")] = getattr(iterator_programs, name)
         for name in (name for name in _TRANSFORMS if resolve(f"scipy.fft.{name}") is not None):

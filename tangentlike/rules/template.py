@@ -89,7 +89,7 @@ _WHOLE_NUMBERS = """
 """
 WHOLE_NUMBERS = frozenset(_WHOLE_NUMBERS.split())
 
-_REAL_PARAMETERS = ("special", "distributions", "random_draws")
+_REAL_PARAMETERS = ("distributions", "random_draws")
 
 _parsed: dict[int, tuple[Rule, Template]] = {}
 _parsing = threading.Lock()

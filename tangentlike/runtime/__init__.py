@@ -95,15 +95,6 @@ from .containers import (
     unnested,
     unnested_bar,
 )
-from .filters import (
-    cropped,
-    folded_edges,
-    gaussian_reach,
-    lagged_products,
-    reach_of,
-    uncropped,
-    with_edges,
-)
 from .functions import (
     asked_of_none,
     derivative_of,
@@ -353,14 +344,21 @@ from .statements import (
     other_entries,
 )
 from .transforms import (
+    cropped,
     fft_bar,
     fftn_bar,
+    folded_edges,
+    gaussian_reach,
     ifft_bar,
     ifftn_bar,
     irfft_bar,
     irfftn_bar,
+    lagged_products,
+    reach_of,
     rfft_bar,
     rfftn_bar,
+    uncropped,
+    with_edges,
 )
 from .undoing import (
     contents,

@@ -2,7 +2,7 @@
 
 A solver runs as it stands, and what it finds is a constant for derivatives. What depends on
 parameters is the user's function at the places that the solver found: the programs in
-`rules/solver_programs.py` evaluate it there.
+`rules/programs.py` evaluate it there.
 """
 
 from __future__ import annotations

@@ -125,3 +125,132 @@ def _fit(g: Any, x: Any, axis: int) -> Any:
     widths = [(0, 0)] * g.ndim
     widths[axis] = (0, wanted - have)
     return np.pad(g, widths)
+
+
+# --------------------------------------------------------------------------------------------------
+# Edges of images: what a filter sees beyond them, by the modes of `scipy.ndimage`.
+
+_MODES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
+
+
+def reach_of(*sizes: Any) -> int:
+    """How many places beyond an edge a filter of these sizes may look, in any direction.
+
+    >>> reach_of(3, (1, 5)), reach_of(2.2)
+    (5, 3)
+    """
+    return int(np.ceil(max(np.max(np.asarray(size, float), initial=0.0) for size in sizes)))
+
+
+def gaussian_reach(sigma: Any, truncate: float = 4.0, radius: Any = None) -> int:
+    """How many places away a filter of Gaussian weights looks.
+
+    >>> gaussian_reach(1.0), gaussian_reach((1.0, 2.0), 3.0), gaussian_reach(1.0, radius=2)
+    (5, 7, 2)
+    """
+    if radius is not None:
+        return reach_of(radius)
+    return reach_of(truncate * np.asarray(sigma, float)) + 1
+
+
+def _places(size: int, reach: int, mode: str) -> Any:
+    """The entry that stands at each place of an axis with its edges; -1 where there is none."""
+    at = np.arange(-reach, size + reach)
+    mode = _MODES.get(mode, mode)
+    if mode == "nearest":
+        return np.clip(at, 0, size - 1)
+    if mode == "wrap":
+        return at % size
+    if mode == "reflect":
+        at = at % (2 * size)
+        return np.where(at < size, at, 2 * size - 1 - at)
+    if mode == "mirror":
+        at = at % max(2 * size - 2, 1)
+        return np.where(at < size, at, 2 * size - 2 - at)
+    return np.where((at >= 0) & (at < size), at, -1)  # "constant": SciPy refuses all others
+
+
+def _each(mode: str | Sequence[str], rank: int) -> list[str]:
+    return [mode] * rank if isinstance(mode, str) else list(mode)
+
+
+def with_edges(x: Any, reach: int, mode: str | Sequence[str] = "constant") -> Any:
+    """An array with so many places more at each end of each axis, filled by a mode of
+    `scipy.ndimage` (zeros for "constant").
+
+    >>> with_edges(np.array([1, 2, 3]), 1, "reflect")
+    array([1, 1, 2, 3, 3])
+    """
+    for axis, name in enumerate(_each(mode, np.ndim(x))):
+        places = _places(x.shape[axis], reach, name)
+        taken = np.take(x, np.maximum(places, 0), axis)
+        shape = [-1 if k == axis else 1 for k in range(taken.ndim)]
+        x = taken * (places >= 0).reshape(shape) if name in ("constant", "grid-constant") else taken
+    return x
+
+
+def folded_edges(x: Any, reach: int, mode: str | Sequence[str] = "constant") -> Any:
+    """The adjoint of `with_edges`: what stands beyond the edges, added to what it was made of.
+
+    >>> folded_edges(np.array([1, 1, 1, 1, 1]), 1, "reflect")
+    array([2, 1, 2])
+    """
+    for axis, name in enumerate(_each(mode, np.ndim(x))):
+        places = _places(x.shape[axis] - 2 * reach, reach, name)
+        there = places >= 0
+        lines = np.moveaxis(x, axis, 0)
+        whole = np.zeros_like(x, shape=(x.shape[axis] - 2 * reach, *lines.shape[1:]))
+        np.add.at(whole, places[there], lines[there])
+        x = np.moveaxis(whole, 0, axis)
+    return x
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoints of convolutions and of recursive filters.
+
+
+def _window(in1: Any, in2: Any, mode: str) -> tuple[slice, ...]:
+    """What a convolution in a mode keeps of the whole one, axis by axis."""
+    pairs = list(zip(np.shape(in1), np.shape(in2), strict=True))
+    if mode == "same":
+        return tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs)
+    if mode == "valid":
+        return tuple(slice(min(n, m) - 1, max(n, m)) for n, m in pairs)
+    return tuple(slice(0, n + m - 1) for n, m in pairs)
+
+
+def uncropped(g: Any, in1: Any, in2: Any, mode: str = "full") -> Any:
+    """The adjoint of the whole convolution from that of what a mode keeps of it.
+
+    >>> uncropped(np.array([2.0]), np.zeros(2), np.zeros(2), "valid")
+    array([0., 2., 0.])
+    """
+    sizes = tuple(n + m - 1 for n, m in zip(np.shape(in1), np.shape(in2), strict=True))
+    whole = np.zeros_like(g, shape=sizes)
+    whole[_window(in1, in2, mode)] = g
+    return whole
+
+
+def cropped(whole: Any, g: Any, in1: Any, in2: Any, mode: str = "full") -> Any:
+    """What a mode keeps of a whole convolution (`g` has the shape of the result).
+
+    >>> cropped(np.arange(3.0), np.zeros(1), np.zeros(2), np.zeros(2), "valid")
+    array([1.])
+    """
+    return whole[_window(in1, in2, mode)]
+
+
+def lagged_products(g: Any, x: Any, like: Any, axis: int = -1) -> Any:
+    """The sums of `g[n] * x[n - k]` over `n`, for as many lags `k` as `like` has entries.
+
+    >>> lagged_products(np.array([1.0, 10.0]), np.array([2.0, 3.0]), np.zeros(2))
+    array([32., 20.])
+    """
+    first = np.moveaxis(g, axis, 0)
+    second = np.moveaxis(x, axis, 0)
+    count = first.shape[0]
+    sums = []
+    for k in range(len(like)):
+        lag = min(k, count)
+        sums.append(np.sum(first[lag:] * second[: count - lag]))
+    return np.stack(sums)

@@ -12,9 +12,9 @@ from ...analysis.operations import SHAPE_QUERIES, operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...ir.kind import Kind
 from ..context import Context
+from ..fragile import Discarded
 from ..held import Held
 from ..normalize.shadow_calls import SHADOW
-from .discarded import Discarded
 
 _NUMERIC = ("number", "array", "value")
 
