@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.testing import check_grads
 
 
 class Module:
@@ -355,3 +357,116 @@ def test_bounds_of_slices_given_to_a_method_are_refused() -> None:
             tl.grad(fn)(*args)
         with pytest.raises(tl.UnsupportedError, match="bounds|brackets"):
             tl.jvp(fn, args, (1.0, *(None for _ in args[1:])))
+
+
+class Rotor:
+    """A quaternion in two dimensions of its four: its product does not commute with `conj`."""
+
+    def __init__(self, w, x=None, y=None):
+        if x is None:
+            w, x, y = w
+        self.w, self.x, self.y = w, x, y
+
+    def __mul__(self, other):
+        if isinstance(other, numbers.Number):
+            return Rotor(self.w * other, self.x * other, self.y * other)
+        return self.__class__(
+            self.w * other.w - self.x * other.x,
+            self.w * other.x + self.x * other.w,
+            self.y * other.x - self.x * other.y,
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, s):
+        return Rotor(*(v / s for v in self))
+
+    def __iter__(self):
+        return iter((self.w, self.x, self.y))
+
+    def conj(self):
+        return Rotor(self.w, -self.x, -self.y)
+
+    def turned(self, v):
+        r = self * Rotor(0.0, *v) * self.conj()
+        return np.array([r.w, r.x, r.y])
+
+    @property
+    def length(self):
+        return np.sqrt(self.w**2 + self.x**2 + self.y**2)
+
+
+class Turn(Rotor):
+    __rmul__ = None  # (without it, `2.0 * turn` is no operation)
+
+    def turned(self, v):
+        r = self * Turn(0.0, *v) * self.conj()
+        return np.array([r.w, r.x, r.y])
+
+
+def product_of_results(x):
+    return np.sum(Rotor(x).turned([1.0, 2.0]) * np.array([1.0, 0.5, 2.0]))
+
+
+def product_of_results_without_reflected(x):
+    return np.sum(Turn(*x).turned([1.0, 2.0]) * np.array([1.0, 0.5, 2.0]))
+
+
+def made_of_any_number(x):
+    q = Rotor(x[0], *[2.0 * v for v in x[1:]]) / 2.0
+    p = q * q * x[1]
+    return p.length + p.w * p.y
+
+
+def scaled_by(s, q):
+    return s * q
+
+
+def scaled_by_what_a_helper_is_given(x):
+    return scaled_by(x[0], Rotor(x)).length + scaled_by(Rotor(x), Rotor(x)).y
+
+
+OF_OPERATORS = (
+    product_of_results,
+    product_of_results_without_reflected,
+    made_of_any_number,
+    scaled_by_what_a_helper_is_given,
+)
+
+
+@pytest.mark.parametrize("fn", OF_OPERATORS, ids=lambda fn: fn.__name__)
+def test_operators_of_what_methods_give(fn: Any) -> None:
+    """The first operand is asked before the second, whatever is known of it."""
+    check_grads(fn, (np.array([0.3, 0.5, 0.8]),), order=2)
+
+
+def given_maker(x, make):
+    a, b = make(x)
+    return (a * b).y
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_operators_of_objects_that_only_the_run_knows(mode: str) -> None:
+    """They are refused: the tangent of such an object is none that the operator takes."""
+    x, make = np.array([0.3, 0.5]), (lambda x: [Rotor(x[0], x[1], 1.0), Rotor(x[1], 1.0, x[0])])
+    with pytest.raises(tl.UnsupportedError, match=r"return \(a \* b\).y"):
+        if mode == "forward":
+            tl.jvp(given_maker, (x, make), (x, None))
+        else:
+            tl.grad(given_maker)(x, make)
+
+
+def test_an_operand_of_which_nothing_is_known_is_checked() -> None:
+    """The text for any types takes the method of the second operand only of numbers."""
+    assert 'require_values(s, "*")' in tl.grad(weighted).source.replace("'", '"')
+    with pytest.raises(tl.UnsupportedError, match="and got a Rotor"):
+        tl.grad(weighted_of_result)(0.5, lambda x: Rotor(x, 2.0, 1.0))
+
+
+def weighted(x, s):
+    return (s * Rotor(x, 1.0, x)).w
+
+
+def weighted_of_result(x, make):
+    q = make(x)
+    return (q * Rotor(x, 1.0, x)).w

@@ -136,7 +136,7 @@ def _meets_an_object(error: BaseException) -> bool:
     """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
     if isinstance(error, TypeError):
         return any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
-    if isinstance(error, AttributeError) and error.name == "conjugate":
+    if isinstance(error, AttributeError) and error.name in ("conjugate", "shape"):
         return is_object(error.obj)
     return False
 

@@ -111,19 +111,31 @@ class Builder:
             run.made = found.function
             return found
 
-    def read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
+    def read(
+        self,
+        lowered: Lowered,
+        given: Mapping[str, Kind],
+        guard: bool = False,
+        deciding: Mapping[str, Kind] | None = None,
+    ) -> Lowered:
         """A function with its methods resolved, and with what writes memory in statements."""
         with self.record.stage("resolved") as run:
             function = as_functions(lowered.function)
             if function is not lowered.function:
                 lowered = dataclasses.replace(lowered, function=function)
-            found = self._read(lowered, given, guard)
+            found = self._read(lowered, given, guard, deciding)
             run.made = found.function
             self.tries = self.tries or any(map(_goes_on, ir.statements(found.function.body)))
             return found
 
-    def _read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool) -> Lowered:
-        lowered = self.methods.resolved(lowered, given, guard)
+    def _read(
+        self,
+        lowered: Lowered,
+        given: Mapping[str, Kind],
+        guard: bool,
+        deciding: Mapping[str, Kind] | None,
+    ) -> Lowered:
+        lowered = self.methods.resolved(lowered, given, guard, deciding)
 
         def kind(expr: ir.Expr) -> Kind:
             return kind_of(expr, self._kinds(lowered.function, given), self.book)

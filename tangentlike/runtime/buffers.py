@@ -142,12 +142,16 @@ def require_array(x: Any) -> None:
 
 
 def require_values(x: Any, method: str) -> None:
-    """Check that `x`, whose method of this name is called, is an array or a number.
+    """Check that `x`, whose method of this name is called, is an array or a number; or that an
+    operand of this operator is no object.
 
     Raises `TypeError` otherwise: objects may have another method of that name.
     """
-    if not hasattr(type(x), "dtype"):
-        raise written_for(f"an array, of which `{method}` is a method,", x)
+    if method.isidentifier():
+        if not hasattr(type(x), "dtype"):
+            raise written_for(f"an array, of which `{method}` is a method,", x)
+    elif fields_of(x) is not None or (isinstance(x, tuple) and type(x) is not tuple):
+        raise written_for(f"an array or a number as an operand of `{method}`,", x)
 
 
 def require_mutable(x: Any) -> None:

@@ -44,12 +44,13 @@ from ...frontend.owners import mark_of
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...pytree import leaves
 from ...rules.linear import is_zero
-from ..context import Context
+from ..context import BINARY_OF, Context
 
 _CONTAINERS = ("list", "tuple", "dict", "set")
 _KNOWN = (types.ModuleType, type, np.ufunc, np.generic, dict, list, tuple, str, *GENERATORS)
 _CLASSES = (deque, OrderedDict, defaultdict, Counter)
 _ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
+_OPERATORS = frozenset(id(op) for _, op in BINARY_OF.values())
 _VALUES = ("array", "value", "number")
 _WRITTEN = ("array", "value", "list", "dict", "set", "object", "unknown")
 # Methods that change containers, or arrays, and give None.
@@ -122,6 +123,52 @@ def methods_of_unknown_objects(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
     """The function itself where no such method is called."""
+    function = _methods_named(function, wrt, context)
+    return function if context.callees.reverses else _operands_checked(function, context)
+
+
+def _operands_checked(function: ir.Function, context: Context) -> ir.Function:
+    """The function with a check of each operand that a function gives of which nothing is known:
+    operators of objects would be taken for those of numbers, and tangents for such objects. (The
+    reverse sweep asks operands for their shapes.)"""
+    given: set[str] = set()
+
+    def unknown(name: str) -> bool:
+        kind = context.kind_of(ir.Var(name))
+        return kind.form in ("unknown", "object") and kind.cls is None
+
+    def take(stmt: ir.Stmt) -> None:
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=ir.Var())):
+                given.update(filter(unknown, ir.binds(stmt)))
+            case (
+                ir.Assign(value=ir.Var() | ir.Index() | ir.Attribute() as read) | ir.For(iter=read)
+            ):
+                if given & ir.names_in(read):
+                    given.update(filter(unknown, ir.binds(stmt)))
+
+    def checked(stmt: ir.Stmt) -> ir.Block | None:
+        match stmt:
+            case ir.Assign(value=ir.Call(ir.Ref(text, obj), args)) if id(obj) in _OPERATORS:
+                pass
+            case ir.Update(op=ir.Ref(text), value=ir.Var() as arg):
+                args = (arg,)
+            case _:
+                return None
+        names = [a for a in dict.fromkeys(args) if isinstance(a, ir.Var) and a.name in given]
+        helper, place = context.helper("require_values"), stmt.origin.place
+        calls = (ir.Call(helper, (a, ir.Const(text)), at=place) for a in names)
+        return (*(ir.Do(call, stmt.origin) for call in calls), stmt) if names else None
+
+    before = -1
+    while len(given) > before:
+        before = len(given)
+        for stmt in ir.statements(function.body):
+            take(stmt)
+    return ir.with_body(function, ir.rewrite(function.body, checked)) if given else function
+
+
+def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
     if context.unseen_writes or _looked_up(context):
         function = _with_results(function, context)
     function = _containers_checked(_attributes_read(function, context), wrt, context)

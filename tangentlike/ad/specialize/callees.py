@@ -171,6 +171,14 @@ class Builder(Protocol):
 
     def lower(self, fn: Any) -> Lowered: ...
 
+    def read(
+        self,
+        lowered: Lowered,
+        given: Mapping[str, Kind],
+        guard: bool = False,
+        deciding: Mapping[str, Kind] | None = None,
+    ) -> Lowered: ...
+
     def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
 
     def tangent(self, name: str, request: Request, exposed: bool) -> ir.Function: ...
@@ -225,6 +233,7 @@ class Callees:
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
     read: Callable[[Lowered], Lowered] = field(default=lambda lowered: lowered)
     made: dict[int, Lowered] = field(default_factory=dict)  # of functions that we made, by id
+    unsettled: dict[int, Lowered] = field(default_factory=dict)  # before methods were looked for
 
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
@@ -261,7 +270,7 @@ class Callees:
                 found.function, params=params, empties=empties, shadows=shadows
             )
             found = dataclasses.replace(found, function=as_functions(function))
-            self._lowered[id(obj)] = found  # (what reads it may come back to it)
+            self._lowered[id(obj)] = self.unsettled[id(obj)] = found  # (it may call itself)
             try:
                 self._lowered[id(obj)] = self.read(found)
             except UnsupportedError:

@@ -390,8 +390,13 @@ def _classes(expr: ir.Expr) -> tuple[type, ...] | None:
 
 
 def _is_plain(classes: tuple[type, ...]) -> bool:
-    """Whether `issubclass` looks at nothing but bases."""
-    return all(type(cls).__instancecheck__ is type.__instancecheck__ for cls in classes)
+    """Whether `issubclass` looks at nothing but bases and, of a standard class, at what was
+    registered with it."""
+    standard = ("numbers", "collections.abc")
+    return all(
+        type(cls).__instancecheck__ is type.__instancecheck__ or cls.__module__ in standard
+        for cls in classes
+    )
 
 
 def _is_plain_number(kind: Kind) -> bool:

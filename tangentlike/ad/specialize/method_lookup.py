@@ -122,7 +122,7 @@ class MethodLookup:
                 cls = class_of(base)
                 found = self.method(cls, "__call__", (base, *args), kwargs, "call")
             case ir.Call(fn=ir.Ref(obj=obj)):
-                found = self._of_reference(expr, obj, class_of)
+                found = self._of_reference(expr, obj, class_of, kind_of)
             case ir.Attribute(base, name):
                 cls = class_of(base)
                 fn = None if cls is None else self._getter(cls, name)
@@ -272,7 +272,11 @@ class MethodLookup:
         return self.method(cls, name, (base, *args), kwargs, "method")
 
     def _of_reference(
-        self, call: ir.Call, obj: Any, class_of: Callable[[ir.Expr], type | None]
+        self,
+        call: ir.Call,
+        obj: Any,
+        class_of: Callable[[ir.Expr], type | None],
+        kind_of: Callable[[ir.Expr], Kind],
     ) -> Found | None:
         """An operator of an object, a class, a method of a class, or an object that is called."""
         assert isinstance(call.fn, ir.Ref)
@@ -288,6 +292,9 @@ class MethodLookup:
             name = f"{obj.__self__.__name__}_{obj.__name__}"
             return fn and Found(fn, args, call.kwargs, name, "function", text, obj)
         if isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
+            if len(args) == 2 and obj in BINARY and class_of(args[0]) is None:
+                surely = kind_of(args[0]).form not in ("unknown", "object")
+                return self.reflected(call, class_of(args[1])) if surely else None
             return self._of_operator(text, obj, args, class_of) if len(args) in (1, 2) else None
         if twin(obj) is not None:
             return None  # a function of another array module, whatever it is made of
@@ -302,14 +309,19 @@ class MethodLookup:
     ) -> Found | None:
         if obj in BINARY and len(args) == 2:
             (a, b), name = args, BINARY[obj]
-            if class_of(a) is not None:
-                reflected = getattr(class_of(b), f"__r{name}__", None)
-                alone = reflected is None or class_of(a) is class_of(b)
-                return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj, alone)
-            return self.method(class_of(b), f"__r{name}__", (b, a), (), f"r{text}", obj)
+            reflected = getattr(class_of(b), f"__r{name}__", None)
+            alone = reflected is None or class_of(a) is class_of(b)
+            return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj, alone)
         if obj in UNARY and len(args) == 1:
             return self.method(class_of(args[0]), UNARY[obj], args, (), text, obj)
         return None
+
+    def reflected(self, call: ir.Call, cls: type | None) -> Found | None:
+        """`2.0 * layer`: the method of the second operand, which is of this class, where the first
+        has none."""
+        assert isinstance(call.fn, ir.Ref)
+        (a, b), text, obj = call.args, call.fn.text, call.fn.obj
+        return self.method(cls, f"__r{BINARY[obj]}__", (b, a), (), f"r{text}", obj)
 
     def _constructor(self, cls: type, omitted: frozenset[str]) -> types.FunctionType | None:
         """The function that stands for a class whose `__init__` computes (`constructors`)."""
@@ -565,6 +577,9 @@ class KnownCallees:
 
     def method_kind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Kind | None:
         """What a method of an object gives, or a class that is called; None for other things."""
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=type() as cls), args=args) if any(map(ir.is_starred, args)):
+                return Kind("object", cls=cls) if initialiser(cls) is not None else None
         found = self.methods.behind(expr, kind_of)
         if found is None:
             return None

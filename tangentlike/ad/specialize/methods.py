@@ -32,11 +32,12 @@ from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
 from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
+from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
-from ...runtime import asked_of_none
+from ...runtime import asked_of_none, require_values
 from .bound_methods import calling
 from .callees import Callees, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
@@ -71,6 +72,7 @@ from .operators import Waiting, apart, calls_untold, untold, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)
+_OPERAND = ir.Ref("require_values", require_values)
 _MOST_ROUNDS = 100  # each makes the result of one more call known
 
 
@@ -81,6 +83,17 @@ class _Method:
     style: str  # as in `Found`
     name: str
     original: Any
+
+
+def _is_unknown(kind: Kind) -> bool:
+    """Whether a value may be an object of any class."""
+    return kind.form in ("unknown", "object") and kind.cls is None
+
+
+def _checks_operands(function: ir.Function) -> bool:
+    """Whether a function checks that operands of which nothing is known are numbers or arrays."""
+    checks = (stmt.value for stmt in ir.statements(function.body) if isinstance(stmt, ir.Do))
+    return any(isinstance(check, ir.Call) and check.fn == _OPERAND for check in checks)
 
 
 @functools.cache
@@ -156,7 +169,16 @@ class Methods:
             lowered = guarded(lowered, given)
         decided = {**(deciding or {}), **given}
         lowered = without_decided_tests(lowered, decided, self.sure, self.asked)
-        lowered = made_by_class(lowered)
+        lowered, before = made_by_class(lowered), None
+        while lowered is not before:
+            before = self._by_rounds(lowered, given, decided)
+            lowered = self._settled(before, given, decided)
+        return lowered
+
+    def _by_rounds(
+        self, lowered: Lowered, given: Mapping[str, Kind], decided: Mapping[str, Kind]
+    ) -> Lowered:
+        """A function in which the methods are called that its names tell."""
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
             known = any(kind.holds_objects for kind in kinds.values())
@@ -195,6 +217,39 @@ class Methods:
             function = dataclasses.replace(lowered.function, body=body)
             lowered = dataclasses.replace(lowered, function=function)
         return lowered
+
+    def _settled(
+        self, lowered: Lowered, given: Mapping[str, Kind], decided: Mapping[str, Kind]
+    ) -> Lowered:
+        """A function that checks, beside an object of a known class, that an operand of which
+        nothing is known is a number or an array: others may have the operator themselves.
+
+        before::                         after::
+            p = t * v                        require_values(t, "*")
+                                             p = Vec_rmul(v, t)
+        """
+        spelling = _Spelling(self, lowered, self.infer(lowered.function, given), decided)
+        checks = {stmt for stmt in ir.statements(lowered.function.body) if isinstance(stmt, ir.Do)}
+
+        def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+            match stmt:
+                case ir.Assign(value=ir.Call(ir.Ref(text, obj), (a, b)) as call) if obj in BINARY:
+                    first, second = map(spelling.kind, (a, b))
+                    if second.has_methods and spelling.may_be_object(a):
+                        unknown, found = a, self.lookup.reflected(call, second.cls)
+                    elif first.has_methods and spelling.may_be_object(b):
+                        unknown, found = b, None
+                    else:
+                        return None
+                    asked = ir.Call(_OPERAND, (unknown, ir.Const(text)), at=call.at)
+                    check = ir.Do(asked, stmt.origin)
+                    if found is not None:
+                        made = spelling.called(found, call, stmt.origin)
+                        return check, dataclasses.replace(stmt, value=made)
+                    return None if check in checks else (check, stmt)
+            return None
+
+        return lowered.with_body(ir.rewrite(lowered.function.body, parts))
 
     def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
         """The method that `layer.name` is where it is not called, as the partial of a function
@@ -277,10 +332,14 @@ class Methods:
             self._keep += (fn, made)
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)
+            resolved, builder = self.resolved, self.callees.builder
+            if fact(_checks_operands, lowered.function) and id(fn) in self.callees.unsettled:
+                assert builder is not None
+                lowered, resolved = self.callees.unsettled[id(fn)], builder.read
             function = dataclasses.replace(lowered.function, name=name)
             lowered = dataclasses.replace(lowered, function=function)
             self.callees.made[id(made)] = lowered  # (it may call itself)
-            found = self.resolved(lowered, given, guard=True, deciding=deciding)
+            found = resolved(lowered, given, guard=True, deciding=deciding)
             self.callees.made[id(made)] = found
         return ir.Ref(name, self._made[key])
 
@@ -457,7 +516,7 @@ class _Spelling(ir.Rewriter):
 
     def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
         """A store as the call of the method that it is; itself where there is none."""
-        call = None if found is None else self._called(found, stmt.value, stmt.origin)
+        call = None if found is None else self.called(found, stmt.value, stmt.origin)
         return stmt if call is None else ir.Do(call, stmt.origin)
 
     def value(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
@@ -474,7 +533,7 @@ class _Spelling(ir.Rewriter):
             case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in self.methods.unbound:
                 behind, cls = self.methods.unbound[id(obj)]
                 behind = dataclasses.replace(behind, args=value.args, kwargs=value.kwargs)
-                return self._where_first_is(cls, value.args)._called(behind, value, origin)
+                return self._where_first_is(cls, value.args).called(behind, value, origin)
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
                 return value
             case ir.Call(fn=ir.Attribute(base, method)) if self.kind(base).cls is NONE.cls:
@@ -482,8 +541,12 @@ class _Spelling(ir.Rewriter):
             case ir.Call(fn=ir.Var() as called) if self.kind(called).cls is NONE.cls:
                 return ir.Call(_NOTHING, (called, ir.Const("__call__")), at=value.at)
         found = self.methods.lookup.behind(value, self.kind)
+        if found is not None and found.style.startswith("r"):
+            assert isinstance(value, ir.Call)
+            if self.may_be_object(value.args[0]):
+                return value
         if found is not None and not self._is_itself(found):
-            return self._called(found, value, origin)
+            return self.called(found, value, origin)
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
             self._refuse_operator(value, value.fn, origin)
             return self._with_objects(value, value.fn) or value
@@ -601,9 +664,19 @@ class _Spelling(ir.Rewriter):
         """Refuse an operator of an object whose class has none that can be read."""
         if fn.obj not in BINARY and fn.obj not in UNARY:
             return
-        if any(self.kind(arg).form == "object" and self._class(arg) for arg in call.args):
+        kinds = map(self.kind, call.args)
+        if any(kind.form == "object" and kind.has_methods for kind in kinds):
+            if any(map(self.may_be_object, call.args)):
+                return
             what = f"`{fn.text}` of an object, whose class does not define in Python what that does"
             refuse_operator(what, origin.place)
+
+    def may_be_object(self, operand: ir.Expr) -> bool:
+        """Whether an operand may be an object with the operator: nothing is known of it
+        (`Methods._settled`), or only that it has a method that arrays have."""
+        return _is_unknown(self.kind(operand)) or (
+            isinstance(operand, ir.Var) and _is_unknown(self.sure.get(operand.name, UNKNOWN))
+        )
 
     def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:
         """`super().name(...)`: the method that comes next for the class of `self`."""
@@ -625,10 +698,10 @@ class _Spelling(ir.Rewriter):
                 args = (ir.Var(params[0]), *call.args)
                 spelled = f"{base.__name__}.{name}"
                 found = Found(fn, args, call.kwargs, text, "function", spelled, fn)
-                return self._called(found, call, origin)
+                return self.called(found, call, origin)
         return None
 
-    def _called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
+    def called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
         """The call of a method, made for the classes that it is given here."""
         at = expr.at if isinstance(expr, ir.Call) else origin.place
         plain = self.methods.callees.variants.of_call(found.call(at))  # (starred parameters)
