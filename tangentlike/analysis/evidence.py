@@ -154,7 +154,11 @@ def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
                 yield name, Kind("array", shape=(None,) * len(parts))
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_array), args=(ir.Var(name),))):
             yield name, ARRAY
-        case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_values), args=(ir.Var(name), _))):
+        case ir.Do(
+            value=ir.Call(
+                fn=ir.Ref(obj=runtime.require_values), args=(ir.Var(name), ir.Const(str(method)))
+            )
+        ) if method.isidentifier():
             yield name, VALUE
     for expr in ir.expressions(stmt):
         yield from _expression(expr)
@@ -177,6 +181,8 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
             for factor, other in ((a, b), (b, a)):
                 if isinstance(factor, ir.Var) and _is_float(other):
                     yield factor.name, VALUE
+        case ir.Call(fn=ir.Attribute(ir.Var(name), field)) if _is_objects(field):
+            yield name, OBJECT
         case ir.Index(ir.Var(name), key) if _is_tuple(key):
             yield name, ARRAY
         case ir.Index(ir.Var(name), ir.Const(str())):

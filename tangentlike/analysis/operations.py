@@ -142,6 +142,8 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
         case ir.Call(fn=ir.Attribute(base, name)):
             if _is_generator(base, kinds):
                 return getattr(np.random.Generator, name, None)
+            if isinstance(base, ir.Var) and kinds.get(base.name, UNKNOWN).form == "object":
+                return None
             return None if is_container_method(expr, kinds) else _of_array(base, name)
         case ir.Attribute(base, name):
             obj = _of_array(base, name)
