@@ -20,6 +20,8 @@ import numpy as np
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.cuts import Cuts
+from ..ir.facts import fact
+from ..ir.index import forms, references
 from ..ir.kind import UNKNOWN, Kind
 from .operations import is_python_function
 
@@ -48,7 +50,10 @@ def refuse_cut_paths(
     """Refuse numbers made of text that varies, and going through keys that vary; `varied` and
     `useful` are asked for only where there are such things."""
     stmts = list(ir.statements(function.body))
-    if any(_reads_number(part, None) for s in stmts for part in _parts(s)):
+    objects = [ref.obj for ref in fact(references, function)]
+    reads = any(obj is known for obj in objects for known in (*_NUMBERS, *_ARRAYS))
+    reads = reads or "astype" in fact(forms, function)
+    if reads and any(_reads_number(part, None) for s in stmts for part in _parts(s)):
         _refuse_text(stmts, frozenset(varied()), useful)
     made = {s.target: s.value for s in stmts if isinstance(s, ir.Assign)}
     keyed = [found for s in stmts for found in _keyed(s, kinds, made)]

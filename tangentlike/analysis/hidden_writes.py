@@ -28,6 +28,7 @@ _BY_NAME = {
 GIVING_NOTHING = frozenset(
     ["add", "append", "clear", "discard", "extend", "insert", "remove", "reverse", "sort", "update"]
 )
+_BY_KEY = {ir.Ref(text, obj).key: text for obj, text in _BY_NAME.items()}
 _SETTERS = (setattr, object.__setattr__)
 _METHODS = {f"__{op.__name__.strip('_')}__": text for op, text in _BY_NAME.items()}
 
@@ -157,8 +158,8 @@ def _refuse_by_name(call: ir.Call, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> 
         ):
             kind = kinds.get(value.name, UNKNOWN) if isinstance(value, ir.Var) else OTHER
             text = "" if kind.discrete else "obj.name = value"
-        case ir.Call(fn=ir.Ref(text=name, obj=obj), args=(ir.Var(written), *_)):
-            text = next((text for known, text in _BY_NAME.items() if known is obj), "")
+        case ir.Call(fn=ir.Ref(text=name, key=key), args=(ir.Var(written), *_)):
+            text = _BY_KEY.get(key, "")
         case ir.Call(fn=ir.Attribute(ir.Var(written), name)):
             text = _METHODS.get(name, "")
         case _:

@@ -14,6 +14,7 @@ from .. import ir
 from ..frontend.owners import is_numerical, module_of
 from ..frontend.structures import is_function
 from ..ir.facts import fact
+from ..ir.index import forms, references
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
@@ -65,9 +66,11 @@ def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
     """
     if any(_may_hold_complex(kind) for kind in kinds.values()):
         return True
-    defaults = [p.default for p in function.params if p.default is not None]
-    read = (expr for stmt in ir.statements(function.body) for expr in ir.expressions(stmt))
-    parts = (part for expr in (*defaults, *read) for part in ir.walk(expr))
+    if any(map(_is_of_complex, fact(references, function))):
+        return True
+    parts = [part for p in function.params if p.default is not None for part in ir.walk(p.default)]
+    if not fact(forms, function).isdisjoint((complex, str, *_COMPLEX_PARTS)):
+        parts += ir.walk_block(function.body)
     return any(map(_makes_complex, parts))
 
 
@@ -81,10 +84,13 @@ def _makes_complex(expr: ir.Expr) -> bool:
         case ir.Const(value):
             return isinstance(value, complex) or value in _COMPLEX_TYPES
         case ir.Attribute(name=name):
-            return name in ("imag", "real", "conj", "conjugate")
+            return name in _COMPLEX_PARTS
         case ir.Ref():
             return _is_of_complex(expr)
     return False
+
+
+_COMPLEX_PARTS = ("imag", "real", "conj", "conjugate")
 
 
 # As `dtype="c16"` spells them; "F" and "c" are most often something else.

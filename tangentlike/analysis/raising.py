@@ -17,6 +17,8 @@ from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
 from ..frontend.owners import is_numerical, is_ours
+from ..ir.facts import fact
+from ..ir.index import forms, references
 from ..runtime.records import attribute_of
 from .flow import writes_outside
 
@@ -49,7 +51,7 @@ def refuse_raising(functions: Iterable[ir.Function]) -> None:
     """
     by_name = {f.name: f for f in functions}
     for function in by_name.values():
-        for stmt in ir.statements(function.body):
+        for stmt in ir.statements(function.body) if ir.Try in fact(forms, function) else ():
             if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
                 raised = _Tangents(by_name, function).of(ir.tried_and_rest(stmt)[0])
                 if raised:
@@ -211,6 +213,9 @@ _STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
 def refuse_moving(functions: Iterable[ir.Function]) -> None:
     """Refuse functions of one file of which one reads a name that another one writes."""
     functions = tuple(functions)
+    outer = (ref.obj for function in functions for ref in fact(references, function))
+    if all(callable(obj) or isinstance(obj, types.ModuleType) for obj in outer):
+        return
     reads: dict[str, ir.Stmt] = {}
     written: set[str] = set()
     called: list[Any] = []
@@ -223,8 +228,6 @@ def refuse_moving(functions: Iterable[ir.Function]) -> None:
                     called.append(ref.obj)
                 elif not callable(ref.obj) and not isinstance(ref.obj, types.ModuleType):
                     reads.setdefault(ref.text, stmt)
-    if not reads:
-        return
     for name in sorted(reads.keys() & (written | _stored(called))):
         raise UnsupportedError(
             f"`{name}` is read here, and a function that is called rebinds it",

@@ -16,6 +16,8 @@ from .. import ir, runtime
 from ..errors import CLASS_IS_READ, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..frontend.owners import is_installed, module_of
+from ..ir.facts import fact
+from ..ir.index import references
 from ..ir.kind import Kind
 from ..pytree.leaves import is_matrix
 from ..runtime.records import attribute_of
@@ -540,6 +542,8 @@ def matrix_names(function: ir.Function) -> frozenset[str]:
         y = t @ x
     """
     found: set[str] = set()
+    if not any(is_matrix(ref.obj) or _makes(ref.obj) for ref in fact(references, function)):
+        return frozenset()
     while True:
         more = {
             stmt.target

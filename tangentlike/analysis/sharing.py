@@ -41,6 +41,9 @@ class Pairs:
     def __contains__(self, pair: tuple[str, str]) -> bool:
         return self._sets.has(self._rows.get(pair[0], 0), pair[1])
 
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pairs) and self._rows == other._rows
 
@@ -130,7 +133,7 @@ class Sharing(Problem[Pairs]):
         return self._bind((stmt.target,), items, pairs)
 
     def transfer(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
-        if ir.is_compound(stmt):
+        if ir.is_compound(stmt) or (not pairs and _makes_array(stmt)):
             return pairs
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             self.repeated |= self._repeats(stmt.value, pairs)
@@ -312,6 +315,15 @@ class Sharing(Problem[Pairs]):
                     pairs = pairs.linked(held, (held,))
                 pairs = self._join(held, values, pairs)
         return pairs
+
+
+@ir.of_node
+def _makes_array(stmt: ir.Stmt) -> bool:
+    """Whether a statement binds a name to what a ufunc computes, which nothing else shares."""
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=np.ufunc() as ufunc), args, ())):
+            return len(args) == ufunc.nin and not any(map(ir.is_starred, args))
+    return False
 
 
 _NUMERIC = ("array", "value", "number")

@@ -15,8 +15,8 @@ import dis
 import inspect
 import sys
 import types
-from collections.abc import Iterator
-from typing import Union
+from collections.abc import Iterator, Mapping
+from typing import Any, Union
 
 from ..runtime.recent import Recent
 
@@ -76,19 +76,24 @@ def _same_constant(one: object, other: object) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)  # (1, 1.0 and True are equal)
 
 
-def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
+def may_have_made(
+    node: FunctionNode, owner: str, code: types.CodeType, names: Mapping[str, Any]
+) -> bool:
     """Whether a code object may come from a definition (in the class `owner`, if that is no ""): if
-    the file was edited it does not.
+    the file was edited it does not. `names` are the globals that it is read with.
 
     What is imported may be more than the text says: a test runner writes assertions anew, a type
     checker adds calls. It names all that the text names, and more.
 
     >>> f, g, h = lambda x: x - 2.0, lambda x: x - 3.0, lambda x: 2.0 - x
     >>> node = ast.parse("lambda x: x - 2.0", mode="eval").body
-    >>> [may_have_made(node, "", made.__code__) for made in (f, g, h)]
+    >>> [may_have_made(node, "", made.__code__, {}) for made in (f, g, h)]
     [True, False, False]
     """
-    alone = _compiled(node, owner, code)
+    # (Methods of what a file imports are called by other instructions, from Python 3.11 on.)
+    used = (name for each in _codes_in(code) for name in each.co_names)
+    modules = sorted({name for name in used if isinstance(names.get(name), types.ModuleType)})
+    alone = _compiled(node, owner, code, modules)
     if alone is None or same_program(alone, code) or _steps(alone) == _steps(code):
         return True
     names, of_text = _named(code), _named(alone)
@@ -96,14 +101,18 @@ def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
     return of_text <= names and (of_text < names or asserts)
 
 
-def _compiled(node: FunctionNode, owner: str, code: types.CodeType) -> types.CodeType | None:
+def _compiled(
+    node: FunctionNode, owner: str, code: types.CodeType, modules: list[str]
+) -> types.CodeType | None:
     """The code of a definition compiled by itself as `code` was (with `from __future__ import
-    annotations`, those of inner functions are texts), where the names around it are bound too."""
+    annotations`, those of inner functions are texts), where the names around it are bound too,
+    and the modules imported."""
     alone = copy.copy(node)
     if not isinstance(alone, ast.Lambda):
         alone.decorator_list = []
     bound = "".join(f"{name} = " for name in code.co_freevars if name != "__class__")
-    around = ast.parse(f"def around(): {bound}0")
+    imports = f"import {', '.join(modules)}\n" if modules else ""
+    around = ast.parse(f"{imports}def around(): {bound}0")
     inside: list[ast.stmt] = around.body[-1].body  # type: ignore[attr-defined]
     if owner:
         within = ast.parse(f"class {owner}: pass").body[0]

@@ -12,8 +12,12 @@ from functools import cached_property
 
 from ..errors import InternalError
 from .facts import fact
-from .nodes import Block, For, Function, If, Opaque, OpaqueStmt, Ref, Stmt, While, With
-from .visitor import binds, blocks, expressions, of_node, parts_of, reads, statements, walk
+from .nodes import (
+    Attribute, Block, Const, For, Function, If, Opaque, OpaqueStmt, Ref, Stmt, While, With,
+)  # fmt: skip
+from .visitor import (
+    binds, blocks, expressions, of_node, parts_of, reads, statements, walk, walk_block,
+)  # fmt: skip
 
 _COMPOUND = (If, For, While, With)
 OUTERMOST = -1  # the number of what is around the statements of the function's body
@@ -29,12 +33,31 @@ def references(function: Function) -> tuple[Ref, ...]:
     ['*', 'print']
     """
     found: dict[tuple[str, int], Ref] = {}
-    for stmt in statements(function.body):
-        for expr in expressions(stmt):
-            for part in parts_of(expr):
-                if type(part) is Ref:
-                    found.setdefault((part.text, part.key), part)
+    for part in walk_block(function.body):
+        if type(part) is Ref:
+            found.setdefault((part.text, part.key), part)
     return tuple(found.values())
+
+
+def forms(function: Function) -> frozenset[object]:
+    """What occurs in the statements of a function: classes of statements, expressions and literals
+    (with what these derive from), and names of attributes. A pass that is about some of them asks
+    here first, too.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> found = forms(program("y = a.T * 2.0"))
+    >>> "T" in found, float in found, For in found
+    (True, True, False)
+    """
+    classes = set(map(type, statements(function.body)))
+    names: set[object] = set()
+    for part in walk_block(function.body):
+        classes.add(type(part))
+        if isinstance(part, Attribute):
+            names.add(part.name)
+        elif isinstance(part, Const):
+            classes.add(type(part.value))
+    return frozenset(names.union(*(cls.__mro__ for cls in classes)))
 
 
 @of_node

@@ -21,6 +21,8 @@ from types import FunctionType, ModuleType
 from typing import Any, Union
 
 from .. import ir, runtime
+from .facts import fact
+from .index import forms, references
 from .nodes import quickened, replaced
 
 # Attributes of an array that say nothing of its entries: what follows from its shape and type, how
@@ -459,6 +461,9 @@ def asks_for_ranks(function: ir.Function) -> bool:
 
 def asks_modules(function: ir.Function) -> bool:
     """Whether a function asks arrays for the module whose they are."""
+    calls = any(isinstance(ref.obj, types.FunctionType) for ref in fact(references, function))
+    if not calls and _NAMESPACE not in fact(forms, function):
+        return False
     return any(asks_for_namespace(part) for part in ir.walk_block(function.body))
 
 

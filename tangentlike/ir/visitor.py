@@ -7,6 +7,7 @@ A pass that asks for parts here need not know which statements hold blocks: `sta
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -151,7 +152,10 @@ def names_in(expr: Expr | None) -> frozenset[str]:
     known: frozenset[str] | None = getattr(expr, "_names", None)
     if known is None:
         node: Any = expr
-        known = frozenset([part.name for part in parts_of(expr) if type(part) is Var])
+        if type(expr) is Var:
+            known = frozenset((expr.name,))
+        else:
+            known = frozenset([part.name for part in parts_of(expr) if type(part) is Var])
         node._names = known
     return known
 
@@ -243,24 +247,24 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
 
 def statements(block: Block) -> Iterator[Stmt]:
     """All statements of a block in preorder, nested ones included."""
+    if not any(map(_BLOCKS.__getitem__, map(type, block))):
+        return iter(block)
+    found: list[Stmt] = []
     for stmt in block:
-        yield stmt
-        nested = _BLOCKS[type(stmt)]
-        if nested is not None:
-            for inner in nested(stmt):
-                yield from statements(inner)
+        found.append(stmt)
+        for inner in blocks(stmt):
+            found += statements(inner)
+    return iter(found)
 
 
 def walk_statement(stmt: Stmt) -> Iterator[Expr]:
     """All parts of the expressions of a statement itself."""
-    for expr in expressions(stmt):
-        yield from walk(expr)
+    return itertools.chain.from_iterable(map(parts_of, expressions(stmt)))
 
 
 def walk_block(block: Block) -> Iterator[Expr]:
     """All parts of all expressions in a block."""
-    for stmt in statements(block):
-        yield from walk_statement(stmt)
+    return itertools.chain.from_iterable(map(walk_statement, statements(block)))
 
 
 def all_blocks(block: Block) -> Iterator[Block]:
@@ -303,9 +307,7 @@ def tried_and_rest(stmt: Try) -> tuple[Block, Block]:
 
 def bindings(stmts: Iterable[Stmt], params: Iterable[str] = ()) -> Counter[str]:
     """How many of the statements bind each name; being a parameter counts as one."""
-    counts = Counter(params)
-    counts.update(name for stmt in stmts for name in binds(stmt))
-    return counts
+    return Counter(itertools.chain(params, itertools.chain.from_iterable(map(binds, stmts))))
 
 
 def with_parents(

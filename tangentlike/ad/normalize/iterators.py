@@ -14,7 +14,7 @@ from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ...ir.facts import fact
-from ...ir.index import ProgramIndex
+from ...ir.index import ProgramIndex, forms
 from ..context import Context
 from ..loops import may_break, sources_of
 
@@ -30,6 +30,8 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
 
     An iterator of which several loops take a part each is refused.
     """
+    if ir.For not in fact(forms, function):
+        return function
     headers: Counter[str] = Counter()
     others: set[str] = set()
     for stmt in ir.statements(function.body):

@@ -150,6 +150,9 @@ def _private_updates(
 ) -> Collection[str]:
     """Names never seen through another name. Arrays that are written in other ways as well are
     left alone; for what may be a number, rebinding is the one reading that is always right."""
+    updated = _updated(function).keys()
+    if not updated:
+        return updated
     written: set[str] = set()
     sources = context.sources()
     for stmt in ir.statements(function.body):
@@ -159,7 +162,7 @@ def _private_updates(
     arrays = {n for n in written if context.kind_of(ir.Var(n)).form == "array"}
     lists = {n for n in written if context.kind_of(ir.Var(n)).form == "list"}
     left = arrays | ((written & sharing.indexed) - lists) | seen | shared
-    return _updated(function).keys() - left
+    return updated - left
 
 
 def _refuse_changed(

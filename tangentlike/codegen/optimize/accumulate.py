@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from ... import ir, runtime
+from ...ir.facts import fact
+from ...ir.index import forms, references
 from .algebra import ADD, NEG, SUB, is_literal, product_of
 from .analyses import COPIED, REDUCTION, TAKEN, ZERO, Asking, analyses, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
@@ -277,6 +279,8 @@ class _Merging(Asking):
         """Two contributions to one place, next to each other and of one line of the user's."""
         if not isinstance(second, ir.Update) or second.op not in (IADD, ISUB):
             return None
+        if not isinstance(first, ir.Assign | ir.Update) or _place(first) != second.target:
+            return None
         if not _of_one_line(first, second) or not self._is_silent(second):
             return None
         target = second.target
@@ -285,18 +289,18 @@ class _Merging(Asking):
         if not names.isdisjoint(read.reads) or self.sharing.meet(read.content, names):
             return None
         subtract = second.op == ISUB
-        if isinstance(first, ir.Update) and first.target == target and first.op in (IADD, ISUB):
+        if isinstance(first, ir.Update):
+            if first.op not in (IADD, ISUB):
+                return None
             flip = first.op == ISUB
             op = SUB if subtract != flip else ADD
             value = ir.Call(op, (first.value, second.value))
             new: ir.Stmt = ir.Update(target, first.op, value, second.origin)
-        elif isinstance(first, ir.Assign) and target == _var(first.target):
-            if not _is_arithmetic(first.value):
-                return None
+        elif not _is_arithmetic(first.value):
+            return None
+        else:
             value = ir.Call(SUB if subtract else ADD, (first.value, second.value))
             new = ir.Assign(first.target, value, second.origin)
-        else:
-            return None
         fits = statement_width(new, self.indentation) <= LINE and depth(value) <= _DEEPEST
         return new if fits and self._is_silent(first) else None
 
@@ -312,8 +316,11 @@ def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
     return False
 
 
-def _var(target: ir.Target) -> ir.Expr | None:
-    return ir.Var(target) if isinstance(target, str) else None
+def _place(stmt: ir.Assign | ir.Update) -> ir.Expr | None:
+    """What a statement gives a value, if it is one thing."""
+    if isinstance(stmt, ir.Update):
+        return stmt.target
+    return ir.Var(stmt.target) if isinstance(stmt.target, str) else None
 
 
 def _of_one_line(first: ir.Stmt, second: ir.Stmt) -> bool:
@@ -406,16 +413,10 @@ def _may_be_complex(function: ir.Function, facts: Facts) -> bool:
     """Whether a real adjoint may meet a complex contribution, which no real array takes in."""
     if any(kind.dtype == "complex" for kind in facts.kinds.values()):
         return True
-    for part in ir.walk_block(function.body):
-        match part:
-            case ir.Const(value) if isinstance(value, complex):
-                return True
-            case ir.Ref(text=text):
-                if "fft" in text or text.rpartition(".")[2] in _COMPLEX:
-                    return True
-            case ir.Attribute(name=name) if name in _COMPLEX:
-                return True
-    return False
+    if not fact(forms, function).isdisjoint((complex, *_COMPLEX)):
+        return True
+    texts = [ref.text for ref in fact(references, function)]
+    return any("fft" in text or text.rpartition(".")[2] in _COMPLEX for text in texts)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ import numpy as np
 
 from ... import ir
 from ...analysis.memory import surely_basic
+from ...ir.facts import fact
+from ...ir.index import references
 from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import key_parts
@@ -73,6 +75,8 @@ def _contracted(function: ir.Function, facts: Facts) -> ir.Function:
 
 
 def _has_candidates(function: ir.Function) -> bool:
+    if not any(ref.obj is known for ref in fact(references, function) for known in _SUMMED):
+        return False
     return any(
         isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref) and part.fn.obj in _SUMMED
         for stmt in ir.statements(function.body)

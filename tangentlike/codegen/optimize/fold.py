@@ -33,6 +33,7 @@ from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
 
 _DERIVED = ("adjoint", "tangent")
+_ARITHMETIC = frozenset(ref.text for ref in (ADD, SUB, MUL, NEG, DIV))
 _ONES = ("ones_like",)
 _ZEROS = ("zeros_like",)
 
@@ -178,17 +179,19 @@ class _Fold(ir.Rewriter):
             case _:
                 return expr
         new = self._arguments(expr)
-        if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
-            return self._product(new)
-        if fn in (ADD, SUB) and len(new.args) == 2:
-            return self._sum(new)
+        if fn.text in _ARITHMETIC:
+            if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
+                return self._product(new)
+            if fn in (ADD, SUB) and len(new.args) == 2:
+                return self._sum(new)
         if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
             return new.args[0] if self.floating(new.args[0]) else new
-        if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
+        name = numpy_name(fn.obj)
+        if name == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
-        if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
+        if name in ("size", "shape", "ndim") and len(new.args) == 1:
             return ir.rebuild(new, self._measured)
-        if fn.text == "@" or numpy_name(fn.obj) in ("outer", "dot"):
+        if fn.text == "@" or name in ("outer", "dot"):
             return self._sign_first(new)
         return self._helper(new, runtime_name(fn.obj))
 

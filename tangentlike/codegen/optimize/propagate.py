@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import ir
-from .analyses import COPY, Asking, analyses, patterns_of
+from .analyses import COPIED, COPY, Asking, analyses, patterns_of
 from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, stack_name
 from .facts import Facts, runtime_name
 from .sharing import sources
@@ -163,7 +163,6 @@ def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
 
 _ARITHMETIC = ("+", "-", "*", "/", "**", "@")
 _IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
-_OURS = ("adjoint", "tangent")
 
 
 def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
@@ -195,7 +194,7 @@ class _Copies(Asking):
         out: list[ir.Stmt] = []
         for position, stmt in enumerate(block):
             new: ir.Stmt = self.nested(stmt)
-            if stmt.origin.role in _OURS and not ir.is_compound(stmt):
+            if patterns_of(stmt) & COPIED and not ir.is_compound(stmt):
                 new = _consumed(new)
                 source = _copied(new)
                 if source is not None and self._unneeded(stmt, source, block[position + 1 :]):

@@ -37,7 +37,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     return A
     """
     sharing = analyses(function, facts).sharing
-    guarding = _guarding(function)
+    guarding = set(map(id, _guarding(function)))
 
     def one(stmt: ir.Stmt) -> ir.Stmt:
         match stmt:
@@ -50,7 +50,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
                         return ir.Update(place, _IN_PLACE[text], rest, stmt.origin)
-            case ir.Assign() if any(stmt is g for g in guarding):
+            case ir.Assign() if id(stmt) in guarding:
                 return stmt  # `x = x + e` of a parameter: the caller's array is left alone
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
                 first = text in _IN_PLACE and call.args[0] == ir.Var(name)
