@@ -13,10 +13,28 @@ from functools import cached_property
 from ..errors import InternalError
 from .facts import fact
 from .nodes import (
-    Attribute, Block, Const, For, Function, If, Opaque, OpaqueStmt, Ref, Stmt, While, With,
+    Attribute,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Opaque,
+    OpaqueStmt,
+    Ref,
+    Stmt,
+    While,
+    With,
 )  # fmt: skip
 from .visitor import (
-    binds, blocks, expressions, of_node, parts_of, reads, statements, walk, walk_block,
+    binds,
+    blocks,
+    expressions,
+    of_node,
+    reads,
+    statements,
+    walk,
+    walk_block,
 )  # fmt: skip
 
 _COMPOUND = (If, For, While, With)

@@ -24,7 +24,7 @@ from ...analysis.constructors import (
     post_initialiser,
     with_class,
 )
-from ...analysis.operations import is_python_function
+from ...analysis.operations import is_python_function, written_position
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
@@ -561,11 +561,15 @@ class KnownCallees:
         found = self.__dict__[name] = getattr(self.book, name)  # (looked up once: asked often)
         return found
 
+    def knows(self, obj: Any) -> bool:
+        """Whether it is known of an operation what it does, without reading it."""
+        return self.book.knows(obj) or written_position(obj) is not None
+
     def is_callee(self, obj: Any) -> bool:
         """Whether an object is a function of the user's whose source says what it does."""
         if not is_python_function(obj) or mark_of(obj, "derives"):
             return False
-        return not self.book.knows(obj) and self._callees.effects(obj) is not None
+        return not self.knows(obj) and self._callees.effects(obj) is not None
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
