@@ -77,10 +77,10 @@ def _same_constant(one: object, other: object) -> bool:
 
 
 def may_have_made(
-    node: FunctionNode, owner: str, code: types.CodeType, names: Mapping[str, Any]
+    node: FunctionNode, owner: str, code: types.CodeType, outer: Mapping[str, Any]
 ) -> bool:
     """Whether a code object may come from a definition (in the class `owner`, if that is no ""): if
-    the file was edited it does not. `names` are the globals that it is read with.
+    the file was edited it does not. `outer` are the globals that it is read with.
 
     What is imported may be more than the text says: a test runner writes assertions anew, a type
     checker adds calls. It names all that the text names, and more.
@@ -92,7 +92,7 @@ def may_have_made(
     """
     # (Methods of what a file imports are called by other instructions, from Python 3.11 on.)
     used = (name for each in _codes_in(code) for name in each.co_names)
-    modules = sorted({name for name in used if isinstance(names.get(name), types.ModuleType)})
+    modules = sorted({name for name in used if isinstance(outer.get(name), types.ModuleType)})
     alone = _compiled(node, owner, code, modules)
     if alone is None or same_program(alone, code) or _steps(alone) == _steps(code):
         return True

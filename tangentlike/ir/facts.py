@@ -41,14 +41,17 @@ class Facts:
 
     def get(self, analysis: Analysis[_T], function: Function) -> _T:
         """What an analysis says of a function; worked out when first asked for."""
-        known = self._known(function)
-        if analysis not in known:
-            name = getattr(analysis, "__name__", repr(analysis))
-            self.computed[name] = self.computed.get(name, 0) + 1
-            Facts.runs += 1
-            asks = getattr(analysis, "asks", False)
-            known[analysis] = analysis(function, self) if asks else analysis(function)
-        found: _T = known[analysis]
+        try:
+            known: _T = function.__dict__["_facts"][self][analysis]
+            return known
+        except KeyError:
+            facts = self._known(function)
+        name = getattr(analysis, "__name__", repr(analysis))
+        self.computed[name] = self.computed.get(name, 0) + 1
+        Facts.runs += 1
+        asks = getattr(analysis, "asks", False)
+        found: _T = analysis(function, self) if asks else analysis(function)
+        facts[analysis] = found
         return found
 
     def keep(self, old: Function, new: Function, preserved: Iterable[Analysis[Any]]) -> Function:

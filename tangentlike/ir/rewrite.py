@@ -42,7 +42,7 @@ from .nodes import (
     With,
     replaced,
 )
-from .visitor import ByType, blocks, children, names_in, statements
+from .visitor import ByType, blocks, children, is_compound, names_in, statements
 
 _S = TypeVar("_S", bound=Stmt)
 _T = TypeVar("_T")
@@ -328,7 +328,8 @@ class _Hooks(Rewriter):
         new = None if self.before is None else self.before(stmt)
         if new is not None:
             return new
-        stmt = self.inside(stmt)
+        if self.expr is not None or is_compound(stmt):
+            stmt = self.inside(stmt)
         new = None if self.after is None else self.after(stmt)
         return stmt if new is None else new
 

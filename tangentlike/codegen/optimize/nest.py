@@ -48,10 +48,8 @@ class _Nesting(Asking):
         for stmt in block:
             known = stmt
             stmt = self.nested(stmt)
-            used = sorted(
-                (candidates[n], n) for n in own_effect(known, self.facts).reads & candidates.keys()
-            )
-            for slot, name in reversed(used):
+            read = own_effect(known, self.facts).reads & candidates.keys()
+            for slot, name in sorted(((candidates[n], n) for n in read), reverse=True):
                 new = self._into(stmt, known, name, slot, slots)
                 if new is not None:
                     stmt, slots[slot] = new, None

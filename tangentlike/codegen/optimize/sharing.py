@@ -259,6 +259,8 @@ class Sharing:
     def meet(self, content: Iterable[str], writes: Iterable[str]) -> bool:
         """Whether a write through one of `writes` may change what is read through `content`."""
         written = {self.of(name) for name in writes}
+        if not written:
+            return False
         if any(stack_content(name) in written for name in content):
             return True
         return any(
