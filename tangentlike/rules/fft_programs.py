@@ -8,7 +8,6 @@ Speech and Signal Processing 28 (1980).
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -47,95 +46,64 @@ def as_numpys(call: ir.Call) -> ir.Call | None:
     return dataclasses.replace(call, fn=numpys, kwargs=words)
 
 
-def fftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+def fftn(x, s=None, axes=None, norm=None, **speed):
     return np.fft.fftn(x, s, _last(s) if axes is None else axes, norm)
 
 
-def ifftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+def ifftn(x, s=None, axes=None, norm=None, **speed):
     return np.fft.ifftn(x, s, _last(s) if axes is None else axes, norm)
 
 
-def rfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+def rfftn(x, s=None, axes=None, norm=None, **speed):
     return np.fft.rfftn(x, s, _last(s) if axes is None else axes, norm)
 
 
-def irfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+def irfftn(x, s=None, axes=None, norm=None, **speed):
     return np.fft.irfftn(x, s, _last(s) if axes is None else axes, norm)
 
 
 _SEVERAL = {"fftn": fftn, "ifftn": ifftn, "rfftn": rfftn, "irfftn": irfftn}
 
 
-def _last(s: Any) -> Any:
+def _last(s):
     """The axes that so many sizes are of."""
     return None if s is None else tuple(range(-len(s), 0))
 
 
-def dct(
-    x: Any,
-    type: Any = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: Any = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
     return _cosines(np.asarray(x), type, n, axis, _norm(norm), orthogonalize)
 
 
 def idct(
-    x: Any,
-    type: Any = 2,
-    n: Any = None,
-    axis: Any = -1,
-    norm: Any = None,
-    overwrite_x: Any = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+    x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None
+):
     other = {1: 1, 2: 3, 3: 2}.get(type, type)
     return _cosines(np.asarray(x), other, n, axis, _opposite(norm), orthogonalize)
 
 
 def dctn(
-    x: Any,
-    type: Any = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: Any = False,
-    workers: Any = None,
-    *,
-    orthogonalize: Any = None,
-) -> Any:
+    x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None
+):
     return _along_axes(np.asarray(x), type, s, axes, _norm(norm), orthogonalize)
 
 
 def idctn(
-    x: Any,
-    type: Any = 2,
-    s: Any = None,
-    axes: Any = None,
-    norm: Any = None,
-    overwrite_x: Any = False,
-    workers: Any = None,
-    orthogonalize: Any = None,
-) -> Any:
+    x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, orthogonalize=None
+):
     other = {1: 1, 2: 3, 3: 2}.get(type, type)
     return _along_axes(np.asarray(x), other, s, axes, _opposite(norm), orthogonalize)
 
 
-def _norm(norm: Any) -> str:
+def _norm(norm):
     return "backward" if norm is None else str(norm)
 
 
-def _opposite(norm: Any) -> str:
+def _opposite(norm):
     """The norm of the transform that undoes one of this norm."""
     return {"backward": "forward", "forward": "backward"}.get(_norm(norm), "ortho")
 
 
-def _along_axes(x: Any, type: Any, s: Any, axes: Any, norm: str, orthogonalize: Any) -> Any:
+def _along_axes(x, type, s, axes, norm, orthogonalize):
     if axes is None:
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     if not isinstance(axes, (tuple, list)):
@@ -146,7 +114,7 @@ def _along_axes(x: Any, type: Any, s: Any, axes: Any, norm: str, orthogonalize: 
     return x
 
 
-def _cosines(x: Any, type: Any, n: Any, axis: Any, norm: str, orthogonalize: Any) -> Any:
+def _cosines(x, type, n, axis, norm, orthogonalize):
     """The cosine transform of a type: as the sum of cosines ("backward"), divided by the length of
     what is continued ("forward"), or by its root ("ortho", which weights the ends by a root of 2,
     too, so that the transform is a rotation)."""
@@ -185,7 +153,7 @@ def _cosines(x: Any, type: Any, n: Any, axis: Any, norm: str, orthogonalize: Any
     return np.moveaxis(result, -1, axis)
 
 
-def _first(size: Any, factor: Any) -> Any:
+def _first(size, factor):
     """What multiplies the first of so many entries by a factor."""
     found = np.ones(size)
     found[0] = factor

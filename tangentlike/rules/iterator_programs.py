@@ -14,7 +14,7 @@ from ..runtime import require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
 
-def chain_items(*iterables: Any) -> Any:
+def chain_items(*iterables):
     require_no_dicts(iterables)
     items = []
     for iterable in iterables:
@@ -23,7 +23,7 @@ def chain_items(*iterables: Any) -> Any:
     return items
 
 
-def flattened_items(iterables: Any) -> Any:
+def flattened_items(iterables):
     require_no_dicts(iterables)
     items = []
     for iterable in iterables:
@@ -32,7 +32,7 @@ def flattened_items(iterables: Any) -> Any:
     return items
 
 
-def running_sums(iterable: Any, initial: Any = None) -> Any:
+def running_sums(iterable, initial=None):
     totals = []
     if initial is not None:
         totals.append(initial)
@@ -44,9 +44,7 @@ def running_sums(iterable: Any, initial: Any = None) -> Any:
     return totals
 
 
-def accumulate_items(
-    iterable: Any, function: Callable[[Any, Any], Any], initial: Any = None
-) -> Any:
+def accumulate_items(iterable, function, initial=None):
     totals = []
     if initial is not None:
         totals.append(initial)
@@ -58,7 +56,7 @@ def accumulate_items(
     return totals
 
 
-def product_items(*iterables: Any, repeat: int = 1) -> Any:
+def product_items(*iterables, repeat=1):
     require_no_dicts(iterables)
     pools = [list(iterable) for _ in range(repeat) for iterable in iterables]
     places = list(itertools.product(*[range(len(pool)) for pool in pools]))
@@ -68,7 +66,7 @@ def product_items(*iterables: Any, repeat: int = 1) -> Any:
     return rows
 
 
-def combination_items(iterable: Any, r: int) -> Any:
+def combination_items(iterable, r):
     items = list(iterable)
     rows = []
     for row in list(itertools.combinations(range(len(items)), r)):
@@ -76,7 +74,7 @@ def combination_items(iterable: Any, r: int) -> Any:
     return rows
 
 
-def combinations_again(iterable: Any, r: int) -> Any:
+def combinations_again(iterable, r):
     items = list(iterable)
     rows = []
     for row in list(itertools.combinations_with_replacement(range(len(items)), r)):
@@ -84,7 +82,7 @@ def combinations_again(iterable: Any, r: int) -> Any:
     return rows
 
 
-def permutation_items(iterable: Any, r: Any = None) -> Any:
+def permutation_items(iterable, r=None):
     items = list(iterable)
     rows = []
     for row in list(itertools.permutations(range(len(items)), r)):
@@ -92,7 +90,7 @@ def permutation_items(iterable: Any, r: Any = None) -> Any:
     return rows
 
 
-def pairwise_items(iterable: Any) -> Any:
+def pairwise_items(iterable):
     items = list(iterable)
     pairs = []
     for i in range(len(items) - 1):
@@ -100,12 +98,12 @@ def pairwise_items(iterable: Any) -> Any:
     return pairs
 
 
-def slice_items(iterable: Any, *bounds: Any) -> Any:
+def slice_items(iterable, *bounds):
     items = list(iterable)
     return items[slice(*bounds)]
 
 
-def longest_items(*iterables: Any, fillvalue: Any = None) -> Any:
+def longest_items(*iterables, fillvalue=None):
     require_no_dicts(iterables)
     pools = [list(iterable) for iterable in iterables]
     rows = []
@@ -114,7 +112,7 @@ def longest_items(*iterables: Any, fillvalue: Any = None) -> Any:
     return rows
 
 
-def compress_items(data: Any, selectors: Any) -> Any:
+def compress_items(data, selectors):
     items = []
     for item, selected in zip(data, selectors):  # noqa: B905
         if selected:
@@ -122,7 +120,7 @@ def compress_items(data: Any, selectors: Any) -> Any:
     return items
 
 
-def takewhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
+def takewhile_items(predicate, iterable):
     items = []
     for item in iterable:
         if not predicate(item):
@@ -131,7 +129,7 @@ def takewhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
     return items
 
 
-def dropwhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
+def dropwhile_items(predicate, iterable):
     items = []
     started = False
     for item in iterable:
@@ -141,29 +139,29 @@ def dropwhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
     return items
 
 
-def group_items(iterable: Any, key: Callable[[Any], Any]) -> Any:
+def group_items(iterable, key):
     items = list(iterable)
     names = [key(item) for item in items]
     return [(names[start], items[start:end]) for start, end in run_bounds(names)]
 
 
-def equal_items(iterable: Any) -> Any:
+def equal_items(iterable):
     items = list(iterable)
     return [(items[start], items[start:end]) for start, end in run_bounds(items)]
 
 
-def repeated_item(item: Any, times: int) -> Any:
+def repeated_item(item, times):
     return [item] * times
 
 
-def count_beside(others: Any, start: Any = 0, step: Any = 1) -> Any:
+def count_beside(others, start=0, step=1):
     items = []
     for i in range(len(others)):
         items.append(start + i * step)
     return items
 
 
-def cycle_beside(others: Any, iterable: Any) -> Any:
+def cycle_beside(others, iterable):
     pool = list(iterable)
     items = []
     for i in range(len(others)):
@@ -171,7 +169,7 @@ def cycle_beside(others: Any, iterable: Any) -> Any:
     return items
 
 
-def repeat_beside(others: Any, item: Any) -> Any:
+def repeat_beside(others, item):
     return [item] * len(others)
 
 
@@ -202,12 +200,12 @@ def program_of(obj: Any) -> Callable[..., Any] | None:
 # the top is filled by the lesser child down to the end, and what goes there then moves up).
 
 
-def heappush(heap: Any, item: Any) -> None:
+def heappush(heap, item):
     heap.append(item)
     _move_up(heap, 0, len(heap) - 1)
 
 
-def heappop(heap: Any) -> Any:
+def heappop(heap):
     last = heap.pop()
     if len(heap) == 0:
         return last
@@ -217,14 +215,14 @@ def heappop(heap: Any) -> Any:
     return least
 
 
-def heapreplace(heap: Any, item: Any) -> Any:
+def heapreplace(heap, item):
     least = heap[0]
     heap[0] = item
     _move_down(heap, 0)
     return least
 
 
-def heappushpop(heap: Any, item: Any) -> Any:
+def heappushpop(heap, item):
     if len(heap) > 0 and heap[0] < item:
         least = heap[0]
         heap[0] = item
@@ -233,24 +231,24 @@ def heappushpop(heap: Any, item: Any) -> Any:
     return item
 
 
-def heapify(x: Any) -> None:
+def heapify(x):
     for place in reversed(range(len(x) // 2)):
         _move_down(x, place)
 
 
-def nlargest(n: Any, iterable: Any, key: Any = None) -> Any:
+def nlargest(n, iterable, key=None):
     if key is None:
         return sorted(iterable, reverse=True)[:n]
     return sorted(iterable, key=key, reverse=True)[:n]
 
 
-def nsmallest(n: Any, iterable: Any, key: Any = None) -> Any:
+def nsmallest(n, iterable, key=None):
     if key is None:
         return sorted(iterable)[:n]
     return sorted(iterable, key=key)[:n]
 
 
-def _move_up(heap: Any, top: Any, place: Any) -> None:
+def _move_up(heap, top, place):
     item = heap[place]
     while place > top:
         above = (place - 1) // 2
@@ -261,7 +259,7 @@ def _move_up(heap: Any, top: Any, place: Any) -> None:
     heap[place] = item
 
 
-def _move_down(heap: Any, place: Any) -> None:
+def _move_down(heap, place):
     top, item = place, heap[place]
     child = 2 * place + 1
     while child < len(heap):

@@ -28,9 +28,7 @@ class Usual:
 # ------------------------------------------------------------------- interpolation, statistics
 
 
-def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
+def interp(x, xp, fp, left=None, right=None, period=None):
     if period is not None:
         return _interp_round(x, xp, fp, abs(period))
     y = np.interp(x, xp, fp)
@@ -41,7 +39,7 @@ def interp(
     return y
 
 
-def _interp_round(x: Any, xp: Any, fp: Any, period: Any) -> Any:
+def _interp_round(x, xp, fp, period):
     inside = np.asarray(xp) % period
     order = np.argsort(inside)
     knots = inside[order]
@@ -51,15 +49,7 @@ def _interp_round(x: Any, xp: Any, fp: Any, period: Any) -> Any:
     return np.interp(x % period, all_knots, all_values)
 
 
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: Any = True,
-    bias: Any = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
-) -> Any:
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
     x = _variables(m, rowvar)
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar)])
@@ -76,30 +66,30 @@ def cov(
     return np.squeeze((centred * weights) @ np.conj(centred).T / (total - lost))
 
 
-def _variables(m: Any, rowvar: Any) -> Any:
+def _variables(m, rowvar):
     if np.ndim(m) == 1 or rowvar:
         return np.atleast_2d(m)
     return np.atleast_2d(m).T
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
+def corrcoef(x, y=None, rowvar=True):
     c = np.atleast_2d(cov(x, y, rowvar))
     scale = np.sqrt(np.real(np.diag(c)))
     return np.squeeze(c / scale[:, None] / scale)
 
 
-def cumulative_sum(x: Any, *, axis: Any = None, include_initial: Any = False) -> Any:
+def cumulative_sum(x, *, axis=None, include_initial=False):
     return np.insert(np.cumsum(x, axis=axis), 0, 0.0, axis=axis)
 
 
-def cumulative_prod(x: Any, *, axis: Any = None, include_initial: Any = False) -> Any:
+def cumulative_prod(x, *, axis=None, include_initial=False):
     return np.insert(np.cumprod(x, axis=axis), 0, 1.0, axis=axis)
 
 
 # -------------------------------------------------------------------------------- differences
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a, n=1, axis=-1, prepend=None, append=None):
     parts = [a]
     one = [1 if i == axis % a.ndim else size for i, size in enumerate(a.shape)]
     if prepend is not None:
@@ -109,7 +99,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return np.diff(np.concatenate(parts, axis=axis), n=n, axis=axis)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary, to_end=None, to_begin=None):
     parts = [np.diff(np.ravel(ary))]
     if to_begin is not None:
         parts.insert(0, np.ravel(to_begin))
@@ -121,37 +111,26 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 # -------------------------------------------------------------------------------- histograms
 
 
-def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def histogram(a, bins=10, range=None, density=None, weights=None):
     counts, edges = np.histogram(a, bins, range, weights=weights)
     if density:
         return counts / np.diff(edges) / np.sum(counts), edges
     return counts, edges
 
 
-def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
-) -> Any:
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     given = [bins, bins] if np.ndim(bins) == 1 and len(bins) > 2 else bins
     edges = np.histogramdd([x, y], given, range)[1]
     return _binned([x, y], edges, density, weights), edges[0], edges[1]
 
 
-def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     edges = np.histogramdd(sample, bins, range)[1]
     columns = sample if isinstance(sample, list) else np.transpose(sample)
     return _binned(columns, edges, density, weights), edges
 
 
-def _binned(samples: Any, edges: Any, density: Any, weights: Any) -> Any:
+def _binned(samples, edges, density, weights):
     shape = [len(limits) - 1 for limits in edges]
     places = runtime.histogram_places(samples, edges)
     total = int(np.prod(shape))
@@ -161,7 +140,7 @@ def _binned(samples: Any, edges: Any, density: Any, weights: Any) -> Any:
     return counts
 
 
-def _cells(edges: Any) -> Any:
+def _cells(edges):
     """The volume of each bin."""
     volume = np.ones(())
     for limits in edges:
@@ -172,9 +151,7 @@ def _cells(edges: Any) -> Any:
 # ----------------------------------------------------------------------------------- products
 
 
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
-) -> Any:
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         return np.cross(a, b, axis=axis)
     product = np.cross(np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1))
@@ -186,15 +163,7 @@ def cross(
 # ------------------------------------------------------------------------------------ padding
 
 
-def pad(
-    array: Any,
-    pad_width: Any,
-    mode: Any = "constant",
-    *,
-    stat_length: Any = None,
-    constant_values: Any = 0,
-    end_values: Any = 0,
-) -> Any:
+def pad(array, pad_width, mode="constant", *, stat_length=None, constant_values=0, end_values=0):
     """Axis after axis, each over what the ones before have made, as NumPy does it."""
     if mode == "edge":
         return np.pad(array, pad_width, mode="edge")
@@ -217,7 +186,7 @@ def pad(
     return result
 
 
-def _border(rows: Any, width: Any, mode: str, length: Any, end: Any) -> Any:
+def _border(rows, width, mode, length, end):
     """The rows in front of the first one, outermost first."""
     if mode == "constant":
         return np.zeros_like(rows, shape=(width, *rows.shape[1:])) + end
@@ -241,7 +210,7 @@ def _border(rows: Any, width: Any, mode: str, length: Any, end: Any) -> Any:
 # ------------------------------------------------------------------------------ new arrays
 
 
-def array(object: Any, dtype: Any = None, copy: Any = True) -> Any:
+def array(object, dtype=None, copy=True):
     if copy:
         return np.array(object, dtype)
     return np.asarray(object, dtype)  # (the same array where it can be)
@@ -250,9 +219,7 @@ def array(object: Any, dtype: Any = None, copy: Any = True) -> Any:
 # ------------------------------------------------------------------------- sums of exponentials
 
 
-def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: Any = False, return_sign: Any = False
-) -> Any:
+def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     weights = 1.0 if b is None else b
     top = runtime.greatest_weighed(a, weights, axis)
     total = np.sum(weights * np.exp(a - top), axis=axis, keepdims=keepdims)
@@ -266,12 +233,12 @@ def logsumexp(
 # ---------------------------------------------------------------------- Python's own functions
 
 
-def max_or_default(values: Any, *, default: Any) -> Any:
+def max_or_default(values, *, default):
     items = list(values)
     return max(items) if len(items) > 0 else default
 
 
-def min_or_default(values: Any, *, default: Any) -> Any:
+def min_or_default(values, *, default):
     items = list(values)
     return min(items) if len(items) > 0 else default
 
@@ -312,54 +279,54 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
 # have no real ones.
 
 
-def _with_roots(x: Any) -> Any:
+def _with_roots(x):
     """Complex if some of it is real and negative."""
     if np.any(np.isreal(x) & (np.real(x) < 0.0)):
         return x + 0j
     return x
 
 
-def _within_one(x: Any) -> Any:
+def _within_one(x):
     """Complex if some of it is real and beyond 1 or -1."""
     if np.any(np.isreal(x) & (np.abs(x) > 1.0)):
         return x + 0j
     return x
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x):
     return np.sqrt(_with_roots(np.asarray(x)))
 
 
-def log(x: Any) -> Any:
+def log(x):
     return np.log(_with_roots(np.asarray(x)))
 
 
-def log10(x: Any) -> Any:
+def log10(x):
     return np.log10(_with_roots(np.asarray(x)))
 
 
-def log2(x: Any) -> Any:
+def log2(x):
     return np.log2(_with_roots(np.asarray(x)))
 
 
-def logn(n: Any, x: Any) -> Any:
+def logn(n, x):
     return np.log(_with_roots(np.asarray(x))) / np.log(_with_roots(np.asarray(n)))
 
 
-def power(x: Any, p: Any) -> Any:
+def power(x, p):
     base, exponent = np.asarray(x), np.asarray(p)
     if np.any(exponent < 0):
         exponent = exponent * 1.0
     return np.power(_with_roots(base), exponent)
 
 
-def arccos(x: Any) -> Any:
+def arccos(x):
     return np.arccos(_within_one(np.asarray(x)))
 
 
-def arcsin(x: Any) -> Any:
+def arcsin(x):
     return np.arcsin(_within_one(np.asarray(x)))
 
 
-def arctanh(x: Any) -> Any:
+def arctanh(x):
     return np.arctanh(_within_one(np.asarray(x)))

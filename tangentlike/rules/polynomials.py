@@ -8,15 +8,10 @@ With `p[k + 1](x) = slope(k, x) * p[k](x) + last(k) * p[k - 1](x)` and `p[0] = 1
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 
-def _series(
-    x: Any, c: Any, tensor: Any, slope: Callable[..., Any], last: Callable[..., Any]
-) -> Any:
+def _series(x, c, tensor, slope, last):
     terms = np.reshape(c, np.shape(c) + (1,) * (np.ndim(x) if tensor else 0))
     first = terms[-1] + np.zeros_like(x)
     second = np.zeros_like(first)
@@ -27,74 +22,74 @@ def _series(
     return first
 
 
-def polyval(x: Any, c: Any, tensor: Any = True) -> Any:
+def polyval(x, c, tensor=True):
     return _series(x, c, tensor, _monomial, _nothing)
 
 
-def chebval(x: Any, c: Any, tensor: Any = True) -> Any:
+def chebval(x, c, tensor=True):
     return _series(x, c, tensor, _chebyshev, _minus_one)
 
 
-def legval(x: Any, c: Any, tensor: Any = True) -> Any:
+def legval(x, c, tensor=True):
     return _series(x, c, tensor, _legendre, _minus_share)
 
 
-def hermval(x: Any, c: Any, tensor: Any = True) -> Any:
+def hermval(x, c, tensor=True):
     return _series(x, c, tensor, _hermite, _minus_two_k)
 
 
-def hermeval(x: Any, c: Any, tensor: Any = True) -> Any:
+def hermeval(x, c, tensor=True):
     return _series(x, c, tensor, _monomial, _minus_k)
 
 
-def lagval(x: Any, c: Any, tensor: Any = True) -> Any:
+def lagval(x, c, tensor=True):
     return _series(x, c, tensor, _laguerre, _minus_share)
 
 
-def _monomial(k: int, x: Any) -> Any:
+def _monomial(k, x):
     return x
 
 
-def _chebyshev(k: int, x: Any) -> Any:
+def _chebyshev(k, x):
     return x if k == 0 else 2.0 * x
 
 
-def _legendre(k: int, x: Any) -> Any:
+def _legendre(k, x):
     return (2.0 * k + 1.0) / (k + 1.0) * x
 
 
-def _hermite(k: int, x: Any) -> Any:
+def _hermite(k, x):
     return 2.0 * x
 
 
-def _laguerre(k: int, x: Any) -> Any:
+def _laguerre(k, x):
     return (2.0 * k + 1.0 - x) / (k + 1.0)
 
 
-def _nothing(k: int) -> float:
+def _nothing(k):
     return 0.0
 
 
-def _minus_one(k: int) -> float:
+def _minus_one(k):
     return -1.0
 
 
-def _minus_share(k: int) -> float:
+def _minus_share(k):
     return -k / (k + 1.0)
 
 
-def _minus_two_k(k: int) -> float:
+def _minus_two_k(k):
     return -2.0 * k
 
 
-def _minus_k(k: int) -> float:
+def _minus_k(k):
     return -float(k)
 
 
 # ------------------------------------------------------------------ powers: arithmetic of series
 
 
-def _trimmed(c: Any) -> Any:
+def _trimmed(c):
     """Without the zeros at the end, as the functions of the module give their results."""
     n = len(c)
     while n > 1 and c[n - 1] == 0:
@@ -102,23 +97,23 @@ def _trimmed(c: Any) -> Any:
     return c[:n]
 
 
-def polyadd(c1: Any, c2: Any) -> Any:
+def polyadd(c1, c2):
     return _trimmed(np.polyadd(np.asarray(c1)[::-1], np.asarray(c2)[::-1])[::-1])
 
 
-def polysub(c1: Any, c2: Any) -> Any:
+def polysub(c1, c2):
     return _trimmed(np.polysub(np.asarray(c1)[::-1], np.asarray(c2)[::-1])[::-1])
 
 
-def polymulx(c: Any) -> Any:
+def polymulx(c):
     return np.concatenate([np.zeros(1), c])
 
 
-def polymul(c1: Any, c2: Any) -> Any:
+def polymul(c1, c2):
     return _trimmed(np.convolve(_trimmed(np.asarray(c1)), _trimmed(np.asarray(c2))))
 
 
-def polydiv(c1: Any, c2: Any) -> Any:
+def polydiv(c1, c2):
     top, bottom = np.asarray(c1), np.asarray(c2)
     if len(top) < len(bottom):
         return np.zeros(1), top
@@ -126,7 +121,7 @@ def polydiv(c1: Any, c2: Any) -> Any:
     return quotient[::-1], _trimmed(rest[::-1])
 
 
-def polypow(c: Any, pow: int, maxpower: Any = None) -> Any:
+def polypow(c, pow, maxpower=None):
     if pow == 0:
         return np.ones(1)
     product = np.asarray(c)
@@ -135,7 +130,7 @@ def polypow(c: Any, pow: int, maxpower: Any = None) -> Any:
     return product
 
 
-def polyder(c: Any, m: int = 1, scl: Any = 1, axis: int = 0) -> Any:
+def polyder(c, m=1, scl=1, axis=0):
     rows = np.moveaxis(np.asarray(c), axis, 0)
     for _ in range(m):
         if len(rows) == 1:
@@ -146,7 +141,7 @@ def polyder(c: Any, m: int = 1, scl: Any = 1, axis: int = 0) -> Any:
     return np.moveaxis(rows, 0, axis)
 
 
-def polyint(c: Any, m: int = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: int = 0) -> Any:
+def polyint(c, m=1, k=(), lbnd=0, scl=1, axis=0):
     rows = np.moveaxis(np.asarray(c), axis, 0)
     for i in range(m):
         factors = np.reshape(np.arange(1.0, len(rows) + 1.0), (-1,) + (1,) * (rows.ndim - 1))
@@ -157,7 +152,7 @@ def polyint(c: Any, m: int = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: 
     return np.moveaxis(rows, 0, axis)
 
 
-def polyvander(x: Any, deg: int) -> Any:
+def polyvander(x, deg):
     points = np.atleast_1d(x)
     power = points * 0.0 + 1.0
     columns = [power]
@@ -167,7 +162,7 @@ def polyvander(x: Any, deg: int) -> Any:
     return np.stack(columns, axis=-1)
 
 
-def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: Any = None) -> Any:
+def polyfit(x, y, deg, rcond=None, full=False, w=None):
     powers = np.vander(x, deg + 1, increasing=True)
     values = np.asarray(y)
     if w is not None:
@@ -179,22 +174,22 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: A
     return found / np.reshape(scale, (-1,) + (1,) * (values.ndim - 1))
 
 
-def polyroots(c: Any) -> Any:
+def polyroots(c):
     return np.sort(np.roots(np.asarray(c)[::-1]))
 
 
-def polyfromroots(roots: Any) -> Any:
+def polyfromroots(roots):
     return np.poly(np.asarray(roots))[::-1]
 
 
-def polyvalfromroots(x: Any, r: Any, tensor: Any = True) -> Any:
+def polyvalfromroots(x, r, tensor=True):
     zeros = np.reshape(r, np.shape(r) + (1,) * (np.ndim(x) if tensor else 0))
     return np.prod(x - zeros, axis=0)
 
 
-def polyval2d(x: Any, y: Any, c: Any) -> Any:
+def polyval2d(x, y, c):
     return polyval(y, polyval(x, c), tensor=False)
 
 
-def polyval3d(x: Any, y: Any, z: Any, c: Any) -> Any:
+def polyval3d(x, y, z, c):
     return polyval(z, polyval(y, polyval(x, c), tensor=False), tensor=False)

@@ -6,9 +6,6 @@ operation itself takes. Each computes what the library's function of the same na
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ..runtime import (
@@ -24,7 +21,7 @@ from ..runtime import (
 # ------------------------------------------------------------- functions of the user's functions
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any) -> Any:
+def apply_along_axis(func1d, axis, arr):
     rows = np.moveaxis(arr, axis, -1)
     results = []
     for row in np.reshape(rows, (-1, rows.shape[-1])):
@@ -36,7 +33,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any) -> Any:
     return np.moveaxis(result, inner, list(range(first, first + len(inner))))
 
 
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func, a, axes):
     result = a
     for axis in np.atleast_1d(axes):
         reduced = func(result, axis)
@@ -46,14 +43,14 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return result
 
 
-def vectorized(pyfunc: Callable[..., Any], x: Any) -> Any:
+def vectorized(pyfunc, x):
     entries = []
     for entry in np.ravel(x):
         entries.append(pyfunc(entry))
     return np.reshape(np.array(entries), np.shape(x))
 
 
-def vectorized_of_two(pyfunc: Callable[..., Any], x: Any, y: Any) -> Any:
+def vectorized_of_two(pyfunc, x, y):
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))
     xs = np.ravel(np.broadcast_to(x, shape))
     ys = np.ravel(np.broadcast_to(y, shape))
@@ -66,7 +63,7 @@ def vectorized_of_two(pyfunc: Callable[..., Any], x: Any, y: Any) -> Any:
 # ------------------------------------------------------------------------------- containers
 
 
-def other_entries(mapping: Any, keys: Any) -> Any:
+def other_entries(mapping, keys):
     others = {}
     for key, value in mapping.items():
         if key not in keys:
@@ -77,14 +74,14 @@ def other_entries(mapping: Any, keys: Any) -> Any:
 # --------------------------------------------------------------------------- polynomials
 
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros):
     c = np.ones(1)
     for zero in np.reshape(seq_of_zeros, (len(seq_of_zeros),)):
         c = np.append(c, 0.0) - np.append(0.0, zero * c)
     return c
 
 
-def roots(p: Any) -> Any:
+def roots(p):
     given = np.flatnonzero(p)
     c = p[given[0] : given[-1] + 1]
     companion = np.diag(np.ones(len(c) - 2), -1)
@@ -92,7 +89,7 @@ def roots(p: Any) -> Any:
     return np.append(found, np.zeros(len(p) - 1 - given[-1]))
 
 
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u, v):
     rest = np.copy(u) * 1.0
     quotient = np.zeros(max(len(u) - len(v) + 1, 1))
     for k in range(len(u) - len(v) + 1):
@@ -108,21 +105,21 @@ def polydiv(u: Any, v: Any) -> Any:
 # --------------------------------------------------------------------------------- sets
 
 
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1, ar2):
     return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
 
 
-def intersect1d(ar1: Any, ar2: Any) -> Any:
+def intersect1d(ar1, ar2):
     values = np.unique(ar1)
     return values[np.isin(values, ar2)]
 
 
-def setdiff1d(ar1: Any, ar2: Any) -> Any:
+def setdiff1d(ar1, ar2):
     values = np.unique(ar1)
     return values[np.isin(values, ar2, invert=True)]
 
 
-def setxor1d(ar1: Any, ar2: Any) -> Any:
+def setxor1d(ar1, ar2):
     first, second = np.unique(ar1), np.unique(ar2)
     only_first = first[np.isin(first, second, invert=True)]
     only_second = second[np.isin(second, first, invert=True)]
@@ -132,7 +129,7 @@ def setxor1d(ar1: Any, ar2: Any) -> Any:
 # ---------------------------------------------------------------- transforms, linear algebra
 
 
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def hfft(a, n=None, axis=-1, norm=None):
     if norm is None or norm == "backward":
         return np.fft.irfft(np.conj(a), n, axis=axis, norm="forward")
     if norm == "forward":
@@ -140,7 +137,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     return np.fft.irfft(np.conj(a), n, axis=axis, norm="ortho")
 
 
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def ihfft(a, n=None, axis=-1, norm=None):
     if norm is None or norm == "backward":
         return np.conj(np.fft.rfft(a, n, axis=axis, norm="forward"))
     if norm == "forward":
@@ -148,7 +145,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     return np.conj(np.fft.rfft(a, n, axis=axis, norm="ortho"))
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a, ind=2):
     turned = a.shape[ind:] + a.shape[:ind]
     rows = int(np.prod(a.shape[ind:]))
     return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), turned)
@@ -157,7 +154,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 # What the first derivatives of `np.linalg.multi_dot` call, read where they are differentiated.
 
 
-def multi_dot_dot(arrays: Any, dots: Any) -> Any:
+def multi_dot_dot(arrays, dots):
     value, change = arrays[0], dots[0]
     for i in range(1, len(arrays)):
         change = change @ arrays[i] + value @ dots[i]
@@ -165,7 +162,7 @@ def multi_dot_dot(arrays: Any, dots: Any) -> Any:
     return change
 
 
-def multi_dot_bar(g: Any, arrays: Any) -> Any:
+def multi_dot_bar(g, arrays):
     count = len(arrays)
     matrices = [np.reshape(arrays[0], (-1, np.shape(arrays[0])[-1]))]
     for i in range(1, count - 1):
@@ -182,7 +179,7 @@ def multi_dot_bar(g: Any, arrays: Any) -> Any:
     return bars
 
 
-def kaiser(M: int, beta: Any) -> Any:
+def kaiser(M, beta):
     if M == 1:
         return np.ones(1)
     half = (M - 1) / 2.0
@@ -194,15 +191,8 @@ def kaiser(M: int, beta: Any) -> Any:
 
 
 def ufunc_reduce(
-    op: Callable[..., Any],
-    array: Any,
-    axis: Any = 0,
-    dtype: None = None,
-    *,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
+    op, array, axis=0, dtype: None = None, *, keepdims=False, initial=None, where=True
+):
     array = np.asarray(array)
     shape = np.shape(array)
     axes = _axes(axis, len(shape))
@@ -229,13 +219,13 @@ def ufunc_reduce(
     return total
 
 
-def _axes(axis: Any, rank: int) -> list[int]:
+def _axes(axis, rank):
     if axis is None:
         return list(range(rank))
     return [int(i) % rank for i in np.ravel(axis)]
 
 
-def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0, dtype: None = None) -> Any:
+def ufunc_accumulate(op, array, axis=0, dtype: None = None):
     rows = np.moveaxis(np.asarray(array), axis, 0)
     total = rows[0]
     totals = [total]
@@ -245,9 +235,7 @@ def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0, dtype: N
     return np.moveaxis(np.stack(totals), 0, axis)
 
 
-def ufunc_reduceat(
-    op: Callable[..., Any], array: Any, indices: Any, axis: int = 0, dtype: None = None
-) -> Any:
+def ufunc_reduceat(op, array, indices, axis=0, dtype: None = None):
     rows = np.moveaxis(np.asarray(array), axis, 0)
     ends = [*indices[1:], len(rows)]
     totals = []
@@ -259,11 +247,11 @@ def ufunc_reduceat(
     return np.moveaxis(np.stack(totals), 0, axis)
 
 
-def ufunc_outer(op: Callable[..., Any], A: Any, B: Any) -> Any:
+def ufunc_outer(op, A, B):
     return op(np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), B)
 
 
-def ufunc_at(op: Callable[..., Any], a: Any, indices: Any, b: Any) -> None:
+def ufunc_at(op, a, indices, b):
     keys, whole, pieces = places_at(indices, np.shape(a))
     values = np.copy(np.broadcast_to(b, whole))
     rows = np.reshape(values, pieces)
@@ -271,7 +259,7 @@ def ufunc_at(op: Callable[..., Any], a: Any, indices: Any, b: Any) -> None:
         a[keys[k]] = op(a[keys[k]], rows[k])
 
 
-def ufunc_at_alone(op: Callable[..., Any], a: Any, indices: Any) -> None:
+def ufunc_at_alone(op, a, indices):
     keys, _, _ = places_at(indices, np.shape(a))
     for k in range(len(keys)):
         a[keys[k]] = op(a[keys[k]])
@@ -294,58 +282,56 @@ _ORDERS = 4  # of derivatives
 # -------------------------------------------------------------------------------- equations
 
 
-def _followed(f: Callable[..., Any], args: Any, root: Any, rest: Any, slope: Any) -> Any:
+def _followed(f, args, root, rest, slope):
     for _ in range(_ORDERS):
         root = root - (f(root, *args) - rest) / slope
     return root
 
 
-def _vector_followed(f: Callable[..., Any], args: Any, root: Any, rest: Any, inverse: Any) -> Any:
+def _vector_followed(f, args, root, rest, inverse):
     for _ in range(_ORDERS):
         change = np.asarray(f(root, *args)) - rest
         root = root - np.reshape(inverse @ np.ravel(change), np.shape(rest))
     return root
 
 
-def optimize_brentq(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+def optimize_brentq(f, a, b, args=(), **options):
     root, rest, slope = solved_equation("brentq", f, args, a, b, **options)
     return _followed(f, args, root, rest, slope)
 
 
-def optimize_brenth(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+def optimize_brenth(f, a, b, args=(), **options):
     root, rest, slope = solved_equation("brenth", f, args, a, b, **options)
     return _followed(f, args, root, rest, slope)
 
 
-def optimize_bisect(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+def optimize_bisect(f, a, b, args=(), **options):
     root, rest, slope = solved_equation("bisect", f, args, a, b, **options)
     return _followed(f, args, root, rest, slope)
 
 
-def optimize_ridder(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+def optimize_ridder(f, a, b, args=(), **options):
     root, rest, slope = solved_equation("ridder", f, args, a, b, **options)
     return _followed(f, args, root, rest, slope)
 
 
-def optimize_newton(
-    func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), **options: Any
-) -> Any:
+def optimize_newton(func, x0, fprime=None, args=(), **options):
     root, rest, slope = solved_equation("newton", func, args, x0, fprime, **options)
     return _followed(func, args, root, rest, slope)
 
 
-def optimize_root_scalar(f: Callable[..., Any], args: Any = (), **options: Any) -> Any:
+def optimize_root_scalar(f, args=(), **options):
     root, rest, slope = solved_equation("root_scalar", f, args, **options)
     found = _followed(f, args, root, rest, slope)
     return Root(found, found, True, True)
 
 
-def optimize_fsolve(func: Callable[..., Any], x0: Any, args: Any = (), **options: Any) -> Any:
+def optimize_fsolve(func, x0, args=(), **options):
     root, rest, inverse = solved_equation("fsolve", func, args, x0, **options)
     return _vector_followed(func, args, root, rest, inverse)
 
 
-def optimize_root(fun: Callable[..., Any], x0: Any, args: Any = (), **options: Any) -> Any:
+def optimize_root(fun, x0, args=(), **options):
     root, rest, inverse = solved_equation("root", fun, args, x0, **options)
     found = _vector_followed(fun, args, root, rest, inverse)
     return Root(found, found, True, True)
@@ -354,7 +340,7 @@ def optimize_root(fun: Callable[..., Any], x0: Any, args: Any = (), **options: A
 # -------------------------------------------------------------------------------- integrals
 
 
-def integrate_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+def integrate_quad(func, a, b, args=(), **options):
     value, error, found, places = quadrature(func, a, b, args, **options)
     start = 0.0 if np.isinf(a) else a
     end = 0.0 if np.isinf(b) else b
@@ -365,9 +351,7 @@ def integrate_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **o
     return width * total - found + value, error
 
 
-def integrate_fixed_quad(
-    func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5
-) -> Any:
+def integrate_fixed_quad(func, a, b, args=(), n=5):
     points, weights = np.polynomial.legendre.leggauss(n)
     values = func((b - a) * (points + 1.0) / 2.0 + a, *args)
     return (b - a) / 2.0 * np.sum(weights * values, axis=-1), None
@@ -376,7 +360,7 @@ def integrate_fixed_quad(
 # ---------------------------------------------------------------------------------- motions
 
 
-def _step(f: Callable[..., Any], args: Any, t: Any, h: Any, y: Any, state_first: bool) -> Any:
+def _step(f, args, t, h, y, state_first):
     k1 = _slope(f, args, t, y, state_first)
     k2 = _slope(f, args, t + h / 5.0, y + h / 5.0 * k1, state_first)
     z = y + h / 40.0 * (3.0 * k1 + 9.0 * k2)
@@ -391,15 +375,13 @@ def _step(f: Callable[..., Any], args: Any, t: Any, h: Any, y: Any, state_first:
     return y + h * (z - 2187.0 / 6784.0 * k5 + 11.0 / 84.0 * k6)
 
 
-def _slope(f: Callable[..., Any], args: Any, t: Any, y: Any, state_first: bool) -> Any:
+def _slope(f, args, t, y, state_first):
     if state_first:
         return np.asarray(f(y, t, *args))
     return np.asarray(f(t, y, *args))
 
 
-def integrate_odeint(
-    func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **options: Any
-) -> Any:
+def integrate_odeint(func, y0, t, args=(), **options):
     values, steps = solved_motion("odeint", func, y0, t, args, **options)
     y = np.atleast_1d(y0) * 1.0
     rows = [y]
@@ -412,16 +394,7 @@ def integrate_odeint(
     return followed - stop_gradient(followed) + values
 
 
-def integrate_solve_ivp(
-    fun: Callable[..., Any],
-    t_span: Any,
-    y0: Any,
-    method: Any = "RK45",
-    t_eval: Any = None,
-    *,
-    args: Any = (),
-    **options: Any,
-) -> Any:
+def integrate_solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, *, args=(), **options):
     values, steps, parts, message = solved_motion(
         "solve_ivp", fun, y0, t_span, args, t_eval=t_eval, method=method, **options
     )

@@ -14,9 +14,7 @@ import scipy.special
 from ..runtime import NotDifferentiated, trapezoid
 
 
-def multivariate_normal_logpdf(
-    x: Any, mean: Any = None, cov: Any = 1, allow_singular: Any = False
-) -> Any:
+def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     """(SciPy takes a number or a vector for a diagonal matrix. One that is singular has no
     Cholesky factor, here or there: `LinAlgError`.)"""
     centred = np.atleast_1d(x) if mean is None else np.atleast_1d(x - mean)
@@ -32,24 +30,22 @@ def multivariate_normal_logpdf(
     return np.reshape(found, centred.shape[:-1])[()]
 
 
-def multivariate_normal_pdf(
-    x: Any, mean: Any = None, cov: Any = 1, allow_singular: Any = False
-) -> Any:
+def multivariate_normal_pdf(x, mean=None, cov=1, allow_singular=False):
     return np.exp(multivariate_normal_logpdf(x, mean, cov))
 
 
-def multivariate_normal_entropy(mean: Any, cov: Any) -> Any:
+def multivariate_normal_entropy(mean, cov):
     size = cov.shape[0]
     root = np.linalg.cholesky(cov)  # (SciPy reads the lower triangle, as this does)
     return 0.5 * size * np.log(2.0 * np.pi * np.e) + np.sum(np.log(np.diag(root)))
 
 
-def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
+def dirichlet_logpdf(x, alpha):
     total = np.sum(scipy.special.gammaln(alpha)) - scipy.special.gammaln(np.sum(alpha))
     return np.sum((alpha - 1.0) * np.log(x)) - total
 
 
-def dirichlet_pdf(x: Any, alpha: Any) -> Any:
+def dirichlet_pdf(x, alpha):
     return np.exp(dirichlet_logpdf(x, alpha))
 
 
@@ -72,7 +68,7 @@ else:
         return scipy.linalg.cholesky(a, lower=False), lower
 
 
-def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:
+def linalg_cho_solve(c_and_lower, b):
     c = c_and_lower[0]
     if c_and_lower[1]:
         half = scipy.linalg.solve_triangular(c, b, lower=True)
@@ -81,7 +77,7 @@ def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:
     return scipy.linalg.solve_triangular(c, half, lower=False)
 
 
-def linalg_block_diag(*arrs: Any) -> Any:
+def linalg_block_diag(*arrs):
     blocks = [np.atleast_2d(block) for block in arrs]
     rows, columns = 0, 0
     for block in blocks:
@@ -99,16 +95,16 @@ def linalg_block_diag(*arrs: Any) -> Any:
 # ------------------------------------------------------------------------------- distances
 
 
-def spatial_distance_cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, p: Any = 2) -> Any:
+def spatial_distance_cdist(XA, XB, metric="euclidean", *, p=2):
     return _distances(XA[:, None, :], XB[None, :, :], metric, p)
 
 
-def spatial_distance_pdist(X: Any, metric: Any = "euclidean", *, p: Any = 2) -> Any:
+def spatial_distance_pdist(X, metric="euclidean", *, p=2):
     first, second = np.triu_indices(len(X), 1)
     return _distances(X[first], X[second], metric, p)
 
 
-def _distances(a: Any, b: Any, metric: Any, p: Any) -> Any:
+def _distances(a, b, metric, p):
     if metric == "euclidean":
         return np.linalg.norm(a - b, axis=-1)
     if metric == "sqeuclidean":
@@ -127,22 +123,20 @@ def _distances(a: Any, b: Any, metric: Any, p: Any) -> Any:
     raise NotDifferentiated(f"distances of the metric {metric!r} have no derivative rule")
 
 
-def _cosine(a: Any, b: Any) -> Any:
+def _cosine(a, b):
     return np.sum(a * b, axis=-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
 
 
 # -------------------------------------------------------------------------------- integrals
 
 
-def integrate_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def integrate_trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is None:
         return trapezoid(y, None, dx, axis)
     return trapezoid(y, x, axis=axis)
 
 
-def integrate_cumulative_trapezoid(
-    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
-) -> Any:
+def integrate_cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     values = np.moveaxis(np.asarray(y), axis, -1)
     steps = dx
     if x is not None:
@@ -153,7 +147,7 @@ def integrate_cumulative_trapezoid(
     return np.moveaxis(sums, -1, axis)
 
 
-def integrate_simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+def integrate_simpson(y, x=None, *, dx=1.0, axis=-1):
     """(With an even number of points, the last interval by Cartwright's formula, as SciPy does.)"""
     values = np.moveaxis(np.asarray(y), axis, -1)
     size = values.shape[-1]

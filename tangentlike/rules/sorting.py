@@ -10,6 +10,7 @@ from .. import ir, runtime
 from ..ir.kind import UNKNOWN, Kind
 from .book import nondifferentiable, rule
 from .kinds_of import array_of_rank, first, reduction, unknown
+from .tables import written
 
 _OF_UNIQUE = ("ar", "return_index", "return_inverse", "return_counts", "axis")
 
@@ -147,54 +148,24 @@ def nanmedian(y, a, axis=None, *, keepdims=False):
     a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
 
 
-@rule(np.quantile, kind=unknown)
-def quantile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    weights = quantile_weights(a, q, axis, method)
-    slopes = quantile_slopes(a, q, axis, method)
-    y_dot = quantile_dot(weights, a_dot, axis, keepdims) + quantile_dot(
-        slopes, a, axis, keepdims
-    ) * along_levels(q_dot, y)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-    q_bar = by_level(y_bar * quantile_dot(slopes, a, axis, keepdims), q)
-
-
-@rule(np.percentile, kind=unknown)
-def percentile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    level = np.divide(q, 100.0)
-    weights = quantile_weights(a, level, axis, method)
-    slopes = quantile_slopes(a, level, axis, method)
-    y_dot = (
-        quantile_dot(weights, a_dot, axis, keepdims)
-        + quantile_dot(slopes, a, axis, keepdims) * along_levels(q_dot, y) / 100.0
-    )
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-    q_bar = by_level(y_bar * quantile_dot(slopes, a, axis, keepdims), q) / 100.0
-
-
-@rule(np.nanquantile, kind=unknown)
-def nanquantile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    known = np.where(np.isnan(a), 0.0, a)
-    weights = quantile_weights(a, q, axis, method, skip_nan=True)
-    slopes = quantile_slopes(a, q, axis, method, skip_nan=True)
-    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims) + quantile_dot(
-        slopes, known, axis, keepdims
-    ) * along_levels(q_dot, y)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-    q_bar = by_level(y_bar * quantile_dot(slopes, known, axis, keepdims), q)
-
-
-@rule(np.nanpercentile, kind=unknown)
-def nanpercentile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    known = np.where(np.isnan(a), 0.0, a)
-    level = np.divide(q, 100.0)
-    weights = quantile_weights(a, level, axis, method, skip_nan=True)
-    slopes = quantile_slopes(a, level, axis, method, skip_nan=True)
-    y_dot = (
-        quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
-        + quantile_dot(slopes, known, axis, keepdims) * along_levels(q_dot, y) / 100.0
-    )
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-    q_bar = by_level(y_bar * quantile_dot(slopes, known, axis, keepdims), q) / 100.0
+for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
+    _level, _per = ("level", " / 100.0") if "percentile" in _name else ("q", "")
+    _a, _a_dot, _skip = "a", "a_dot", ""
+    _lines = ["level = np.divide(q, 100.0)"] if _per else []
+    if _name.startswith("nan"):
+        _lines += ["known = np.where(np.isnan(a), 0.0, a)"]
+        _a, _a_dot, _skip = "known", "np.where(np.isnan(a), 0.0, a_dot)", ", skip_nan=True"
+    _moved = f"quantile_dot(slopes, {_a}, axis, keepdims)"
+    _lines += [
+        f"weights = quantile_weights(a, {_level}, axis, method{_skip})",
+        f"slopes = quantile_slopes(a, {_level}, axis, method{_skip})",
+        f"y_dot = quantile_dot(weights, {_a_dot}, axis, keepdims)"
+        f" + {_moved} * along_levels(q_dot, y){_per}",
+        "a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)",
+        f"q_bar = by_level(y_bar * {_moved}, q){_per}",
+    ]
+    _params = 'a, q, axis=None, *, method="linear", keepdims=False)'
+    written(f"np.{_name}", _params, _lines, unknown)
 
 
 @rule(runtime.quantile_weights, kind=unknown)
