@@ -108,8 +108,6 @@ def rows(program: Program) -> list[str]:
             return [f"  refused: {error.message}"]
     found = []
     for primal in primals:
-        if primal.left:  # (made again, for a caller that needs less of it)
-            continue
         found += [f"  {primal.function.name}", *_shared(primal.aliases)]
         for recording, saves in recordings:
             if recording.facts.function is primal.function:

@@ -12,7 +12,7 @@ differentiation" (2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -79,15 +79,13 @@ class Saves:
     `overwrites`: number of a statement -> names saved before it and restored at its reversal;
     `stores`: (number of an in-place write, name written) whose entries are (a dict used as a set);
     `pushed`: block -> locals saved at its end;
-    `at_end`: what is needed when the primal has ended;
-    `met`: (number of a call, name written) whose entries its backward function has to restore.
+    `at_end`: what is needed when the primal has ended.
     """
 
     overwrites: dict[int, tuple[str, ...]] = field(default_factory=dict)
     stores: dict[tuple[int, str], None] = field(default_factory=dict)
     pushed: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
     at_end: Needed = frozenset()
-    met: set[tuple[int, str]] = field(default_factory=set)
 
 
 def content(name: str, aliases: Aliases) -> Needed:
@@ -173,7 +171,6 @@ class Recording:
         written: Callable[[ir.Stmt], tuple[str, ...]],
         restored_for_caller: Iterable[str],
         parts: Parts,
-        calls: Mapping[int, tuple[str, ...]] | None = None,
     ) -> None:
         self.facts = facts
         self.parts = parts
@@ -181,7 +178,6 @@ class Recording:
         self.reads = reads
         self.written = written  # names a statement writes through, and must restore itself
         self.saves = Saves()
-        self.calls = calls or {}
         self.changed = False
         self.sets = NameSets()
         mask = self.sets.mask
@@ -255,9 +251,6 @@ class Recording:
                 return (first | second) & ~bound | entry | self._header(stmt)
             case ir.For() | ir.While():
                 return self._loop(stmt, needed) | entry | self._header(stmt)
-        for name in self.calls.get(number, ()):
-            if self._behind(stmt, name) & needed:
-                self.saves.met.add((number, name))
         needed = self._writes(stmt, needed)
         names = bound_by(stmt)
         self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))

@@ -27,7 +27,7 @@ from ..ad.reverse.by_identity_functions import (
 )
 from ..ad.reverse.calls import CallConversion
 from ..ad.reverse.fields import updates_as_stores
-from ..ad.reverse.functions import Primal, Reverse, called_names, reverse, with_pairs
+from ..ad.reverse.functions import Primal, Reverse, reverse
 from ..ad.reverse.pairs import reverse_pair
 from ..ad.reverse.prepare import Preparation
 from ..ad.specialize.callees import Callees, Pair, is_checkpointed
@@ -223,26 +223,6 @@ class Builder:
             run.made = self._done((made,), context, primal.active)
             return run.made, primal.written
 
-    def all_functions(self, main: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
-        """The functions of the module, callees first: without pairs that others came to stand for
-        everywhere, which then get their names."""
-        made = [*self.callees.functions, *main]
-        for old, new in self.callees.instead.items():
-            rest = [f for f in made if f.name != old]
-            if any(old in called_names(f) for f in rest):
-                continue
-            self.facts[old] = self.facts[new.text]
-            if new.text in self.scopes:
-                self.scopes[old] = self.scopes[new.text]
-            name = {new.text: ir.Ref(old, new.obj)}
-            made = [
-                dataclasses.replace(
-                    f, name=old if f.name == new.text else f.name, body=with_pairs(f.body, name)
-                )
-                for f in rest
-            ]
-        return tuple(made)
-
     # ------------------------------------------------------------- what callees ask (Builder)
 
     def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
@@ -254,9 +234,7 @@ class Builder:
         )
         if special is not None:
             return self._callee(request, special[0], special[1], frozenset(request.active))
-        primal, context = self._primal(
-            request.lowered, request.active, request.kinds, pair.written, request.left
-        )
+        primal, context = self._primal(request.lowered, request.active, request.kinds, pair.written)
         if not pair.recursive:
             pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
         order = (pair.adjoints, pair.written)
@@ -265,7 +243,7 @@ class Builder:
         with self.record.stage("derived") as run:
             found = reverse_pair(primal, context, names, order, True, False, seeded)
             pair.result_active, pair.restores = found.takes_seed, found.restores
-            pair.saves, pair.unseen = found.saves, found.unseen
+            pair.unseen = found.unseen
             run.made = self._callee(request, (found.fwd, found.bwd), context, primal.active)
             return run.made
 
@@ -408,7 +386,6 @@ class Builder:
         wrt: tuple[str, ...],
         given: Mapping[str, Kind],
         shared: tuple[str, ...],
-        left: frozenset[str] = frozenset(),
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
         if self.reading.by_identity:
@@ -429,7 +406,7 @@ class Builder:
             run.made = function = conversion.function(function)
             refuse_local_inputs(function, wrt, {}, context.kinds)
         known = (function, aliases, active, conversion.sites, counters)
-        return Primal(*known, wrt, written, shared, left), context
+        return Primal(*known, wrt, written, shared), context
 
     def _idle_names(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context

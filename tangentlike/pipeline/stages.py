@@ -493,7 +493,7 @@ def _derived(
     """The derivative of a function of whose parameters this is known."""
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
-    functions = build.all_functions(main)
+    functions = (*build.callees.functions, *main)
     _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
         run.made = simplified_pairs(functions, build.simplified, build.facts)

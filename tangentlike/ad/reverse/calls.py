@@ -112,8 +112,8 @@ class CallConversion(ir.Rewriter):
     def _convert(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> ir.Assign:
         context = self.context
         assert isinstance(call.fn, ir.Ref)
-        wanted, active = isinstance(stmt, ir.Assign), self.active
-        pair = context.callees.pair(call, active, context.kind_of, wanted)
+        wanted = isinstance(stmt, ir.Assign)
+        pair = context.callees.pair(call, self.active, context.kind_of, wanted)
         actuals = context.callees.bind(call)
         tape = context.fresh(f"{call.fn.text.rpartition('.')[2]}_tape", OTHER)
         if isinstance(stmt, ir.Do):
@@ -128,7 +128,6 @@ class CallConversion(ir.Rewriter):
             tuple(_name(actuals[f]) for f in pair.adjoints),
             tuple(_name(actuals[f]) for f in pair.written),
             self._changed(call, pair),
-            lambda left: context.callees.pair(call, active, context.kind_of, wanted, left=left),
         )
         return new
 

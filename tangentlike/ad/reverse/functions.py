@@ -36,8 +36,7 @@ class Primal:
     """A prepared primal and the facts about it that the reverse transform reads.
 
     `wrt` are parameters, or local names whose incoming edges are then cut; `written` the
-    parameters it may write; `shared` those of them whose writes a caller sees, `left` those of
-    these that it does not read as they were before.
+    parameters it may write; `shared` those of them whose writes a caller sees.
     """
 
     function: ir.Function
@@ -48,7 +47,6 @@ class Primal:
     wrt: tuple[str, ...]
     written: tuple[str, ...]
     shared: tuple[str, ...] = ()
-    left: frozenset[str] = frozenset()
 
 
 class Reverse:
@@ -63,7 +61,6 @@ class Reverse:
         self.sources = context.sources()
         self._written_by: dict[int, tuple[str, ...]] = {}
         self.unseen: frozenset[str] = frozenset()
-        self.saves_for_caller = False
         self.apart = False  # whether the sweep is a function of its own
         self.adjoints = self._made_adjoints()
         params = primal.function.param_names
@@ -172,8 +169,7 @@ class Reverse:
             self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
         )
         primal = without_hooks(recorder.primal(tree), self.primal.active)
-        pairs = self._leaving(saves)
-        return with_pairs(primal, pairs), tuple(seeds) + with_pairs(recorder.reverse(tree), pairs)
+        return primal, tuple(seeds) + recorder.reverse(tree)
 
     def _finish(self, results: Iterable[str], written: Iterable[str]) -> None:
         """What the sweep ends with: the adjoints of `results`, and those in a caller's buffers."""
@@ -213,22 +209,9 @@ class Reverse:
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
-        restored = tuple(n for n in self.primal.shared if n not in self.primal.left)
-        calls = {
-            self.facts.number(stmt): self.primal.calls[id(stmt)].written
-            for stmt in self.facts.index.statements
-            if id(stmt) in self.primal.calls
-        }
-
-        def recorded(restored: tuple[str, ...]) -> Saves:
-            known = (aliases, reads, virtual, self._written, restored, parts, calls)
-            return Recording(self.facts, *known).run()
-
-        saves = recorded(restored)
+        known = (aliases, reads, virtual, self._written, self.primal.shared, parts)
+        saves = Recording(self.facts, *known).run()
         self.unseen = self._unseen(reads)
-        self.saves_for_caller = any(site.pair.saves for site in self.primal.calls.values())
-        if restored and saves.stores and not self.saves_for_caller:
-            self.saves_for_caller = recorded(()).stores.keys() != saves.stores.keys()
         return saves, recomputed
 
     def _unseen(self, reads: Reads) -> frozenset[str]:
@@ -236,36 +219,9 @@ class Reverse:
         found = (reads.entry, reads.exit, reads.headers, reads.tails)
         tokens = {t for kept in found for names in kept.values() for t in names}
         seen = {whole_of(t) if is_part(t) else t for t in tokens}
-        arrays = (n for n in self.primal.shared if self._is_array(n))
+        kind_of = self.context.kind_of
+        arrays = (n for n in self.primal.shared if kind_of(ir.Var(n)).form == "array")
         return frozenset(n for n in arrays if not seen & content(n, self.primal.aliases))
-
-    def _is_array(self, name: str) -> bool:
-        return self.context.kind_of(ir.Var(name)).form == "array"
-
-    def _leaving(self, saves: Saves) -> dict[str, ir.Ref]:
-        """The pairs that stand for those of calls whose arguments nobody reads as they were before:
-        what such a pair overwrites it need not save. By the names of the functions."""
-        needed: dict[str, set[str]] = {}
-        sites = {}
-        for stmt in self.facts.index.statements:
-            site = self.primal.calls.get(id(stmt))
-            if site is None or site.leaving is None or not site.pair.saves:
-                continue
-            sites[site.pair.fwd.text] = site
-            names = zip(site.pair.written, site.written, strict=True)
-            number = self.facts.number(stmt)
-            met = {f for f, n in names if (number, n) in saves.met or not self._is_array(n)}
-            needed.setdefault(site.pair.fwd.text, set()).update(met)
-        made: dict[str, ir.Ref] = {}
-        for text, site in sites.items():
-            left = frozenset(site.pair.written) - needed[text]
-            if left and not site.pair.recursive:
-                assert site.leaving is not None
-                pair = site.leaving(left)
-                if pair.gives == site.pair.gives:
-                    made[text], made[site.pair.bwd.text] = pair.fwd, pair.bwd
-        self.context.callees.instead.update(made)
-        return made
 
     def _only_shapes(
         self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]
@@ -410,27 +366,6 @@ def reverse(
     origin = ir.Origin(primal.function.place, "adjoint")
     body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
     return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
-
-
-def with_pairs(block: ir.Block, pairs: Mapping[str, ir.Ref]) -> ir.Block:
-    """A block that calls other forward and backward functions, by the names of those it calls."""
-
-    def one(expr: ir.Expr) -> ir.Expr:
-        known = pairs.get(expr.text) if isinstance(expr, ir.Ref) else None
-        return ir.rebuild(expr, one) if known is None else known
-
-    return ir.rewrite(block, expression=one) if pairs else block
-
-
-def called_names(function: ir.Function) -> frozenset[str]:
-    """The names of all functions that a function refers to."""
-    return frozenset(
-        part.text
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-        if isinstance(part, ir.Ref)
-    )
 
 
 def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:

@@ -18,14 +18,12 @@ from .functions import Primal, Reverse, bundle, is_restored, seed_name
 @dataclasses.dataclass(frozen=True)
 class ReversedPair:
     """Two functions: whether `bwd` takes an adjoint of the result, whether it restores what is in
-    the result; whether they save entries for a caller alone, and of which arguments `bwd` reads
-    none."""
+    the result, and of which arguments `bwd` reads none."""
 
     fwd: ir.Function
     bwd: ir.Function
     takes_seed: bool
     restores: bool
-    saves: bool
     unseen: frozenset[str]
 
 
@@ -81,8 +79,8 @@ def reverse_pair(
     fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
-    told = (is_restored(value, primal, context), transform.saves_for_caller, transform.unseen)
-    return ReversedPair(fwd, bwd, takes_seed, *told)
+    restores = is_restored(value, primal, context)
+    return ReversedPair(fwd, bwd, takes_seed, restores, transform.unseen)
 
 
 def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:

@@ -115,8 +115,8 @@ class Pair:
     """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
     value when there is one); `written`: formals whose adjoint buffers it is passed; `restores`:
     `g_bwd` may give earlier entries to what `g_fwd` returned; `recursive`: it was asked for while
-    it was being made, so its shape cannot change any more; `saves`: it saves entries only
-    for its caller; `unseen`: written formals whose entries `g_bwd` does not read."""
+    it was being made, so its shape cannot change any more; `unseen`: written formals whose
+    entries `g_bwd` does not read."""
 
     fwd: ir.Ref
     bwd: ir.Ref
@@ -125,13 +125,7 @@ class Pair:
     result_active: bool = True
     restores: bool = True
     recursive: bool = False
-    saves: bool = False
     unseen: frozenset[str] = frozenset()
-
-    @property
-    def gives(self) -> tuple[object, ...]:
-        """What a call of either function has to know."""
-        return self.adjoints, self.written, self.result_active
 
 
 @dataclass(frozen=True)
@@ -140,7 +134,6 @@ class CallSite:
 
     `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`;
     `changed` are names it writes as well, which carry no derivative: the caller restores them.
-    `leaving` gives the pair that does not restore some of `pair.written`.
     """
 
     pair: Pair
@@ -149,7 +142,6 @@ class CallSite:
     operands: tuple[str, ...]
     written: tuple[str, ...]
     changed: tuple[str, ...] = ()
-    leaving: Callable[[frozenset[str]], Pair] | None = field(default=None, compare=False)
 
     @property
     def is_late(self) -> bool:
@@ -192,15 +184,13 @@ class Builder(Protocol):
 @dataclass(frozen=True)
 class Request:
     """A callee, which formals are active, and what is known of all formals; `callee` is the
-    function object (a checkpointed one gets a pair of its own kind). `left` are written formals
-    that the backward function need not restore."""
+    function object (a checkpointed one gets a pair of its own kind)."""
 
     lowered: Lowered
     active: tuple[str, ...]
     kinds: Mapping[str, Kind]
     annotations: Mapping[str, str] = field(default_factory=dict)
     callee: Any = field(default=None, compare=False)
-    left: frozenset[str] = frozenset()
 
     def annotated(self, function: ir.Function) -> ir.Function:
         """A function made of the callee, with the user's annotations for its readers."""
@@ -221,7 +211,6 @@ class Callees:
     of_complex: bool = False  # whether they are read as `for_complex`
     reads_derivatives: bool = False  # whether any was read
     functions: list[ir.Function] = field(default_factory=list)
-    instead: dict[str, ir.Ref] = field(default_factory=dict)  # of pairs that others stand for
     _lowered: dict[int, Lowered] = field(default_factory=dict)
     _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
@@ -357,18 +346,15 @@ class Callees:
         kind_of: Callable[[ir.Expr], Kind],
         wanted: bool = True,
         added: frozenset[str] = frozenset(),
-        left: frozenset[str] = frozenset(),
     ) -> Pair:
         """The forward and backward functions for a call whose active names are given; `wanted`
         says whether the caller has a use for the result; `added` are formals whose adjoints are
-        added up in buffers that are passed, as if they were written; `left` are written formals
-        of which the caller reads nothing back."""
+        added up in buffers that are passed, as if they were written."""
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         request = self._request(call, active, kind_of)
         wanted = wanted or not _gives_value(request.lowered.function)
         written = (self.effects_here(call, kind_of) or Effects()).written | added
-        request = dataclasses.replace(request, left=left)
-        key = (wanted, written, left, self._key(call.fn.obj, request))
+        key = (wanted, written, self._key(call.fn.obj, request))
         if not wanted:
             request = dataclasses.replace(request, lowered=_without_result(request.lowered))
         if key not in self._pairs:
