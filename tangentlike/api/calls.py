@@ -39,6 +39,7 @@ from .signatures import (
     Options,
     PlainDerivative,
     ValueAndGradientOf,
+    described_as,
 )
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def value_and_grad(
     wrt: Wrt = 0,
     **options: Unpack[GradientOptions],
 ) -> ValueAndGradientOf: ...
+@described_as(grad)
 def value_and_grad(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -162,41 +164,18 @@ def value_and_grad(
 
     Parameters
     ----------
-    fn : callable, optional
-        A function of NumPy arrays, numbers and containers of them that returns a real number.
-    wrt : int, str or tuple of these
-        By which parameters: positions (negative ones count from the end) or names. Local
-        variables as in `grad`. A single
-        one gives a bare gradient, a tuple gives a tuple.
     has_aux : bool
         `fn` returns `(value, aux)`, and `aux` comes back beside the result:
         `((value, aux), gradient)`.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
-        Numbers at the end may be left out where they have defaults.
-    target : {"numpy", "cupy-fused"}
-        What runs the emitted function; with "cupy-fused", chains of elementwise operations are
-        functions that `cupy.fuse` makes one kernel of.
     check_finite : bool
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).
-    strict : bool
-        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
-        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
     Derivative
         A function that is called like `fn` and returns `(value, gradient)`: the value as `fn`
         returns it, the gradient as `grad` does.
-
-    Raises
-    ------
-    UnsupportedError
-        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
-    TangentlikeError
-        if `wrt` names no parameter; when called, if an argument has no derivative or
-        the value is not a real number.
 
     Examples
     --------
@@ -315,6 +294,7 @@ def autodiff(
     mode: str = "reverse",
     **options: Unpack[Options],
 ) -> DerivativeOf: ...
+@described_as(grad)
 def autodiff(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -327,18 +307,11 @@ def autodiff(
 
     Parameters
     ----------
-    fn : callable, optional
-        A function of NumPy arrays, numbers and containers of them; its value may be an array.
     wrt : int, str or tuple of these
         By which parameters: positions (negative ones count from the end) or names. A single
         one gives a bare gradient, a tuple gives a tuple.
     mode : {"reverse", "forward"}
         Which derivative.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
-    strict : bool
-        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
-        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------

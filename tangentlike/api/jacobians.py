@@ -24,7 +24,7 @@ from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
 from .handback import HandedBack, Operator, documented, finish, hand_back
-from .signatures import Derivative, GradientOf, HessianOptions, JacobianOptions
+from .signatures import Derivative, GradientOf, HessianOptions, JacobianOptions, described_as
 from .sweeps import Forward, Remembered, Reverse
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def jacobian(
     UnsupportedError
         if `fn` uses something that is not differentiated: with file, line, caret and a way out.
     TangentlikeError
-        if `mode` is none of the three, or `wrt` names no parameter; when called, if an argument
+        if `wrt` names no parameter, or there is no such `mode`; when called, if an argument
         or the value has no floating entries, or is complex without `holomorphic`.
 
     Examples
@@ -150,6 +150,7 @@ def jacfwd(
     wrt: Wrt = 0,
     **options: Unpack[JacobianOptions],
 ) -> GradientOf: ...
+@described_as(jacobian)
 def jacfwd(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -162,38 +163,6 @@ def jacfwd(
     """The Jacobian in forward mode: one sweep for each entry of the arguments.
 
     `jacobian` chooses between this and the other mode by itself.
-
-    Parameters
-    ----------
-    fn : callable, optional
-        A function of NumPy arrays, numbers and containers of them; its value may be an array.
-    wrt : int, str or tuple of these
-        By which parameters: positions (negative ones count from the end) or names. A single
-        one gives the bare derivative, a tuple gives a tuple.
-    has_aux : bool
-        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(jacobian, aux)`.
-    holomorphic : bool
-        For complex functions of complex arguments: the complex derivative, checked to exist.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
-    strict : bool
-        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
-        the derivative (docs/semantics.md), and the rest is refused at the first call.
-
-    Returns
-    -------
-    Derivative
-        A function that is called like `fn` and returns the Jacobian: for arrays an array of shape
-        `value.shape + x.shape`, in the dtype of the value. Containers nest: the result has the
-        structure of the value and, at each of its leaves, that of the argument.
-
-    Raises
-    ------
-    UnsupportedError
-        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
-    TangentlikeError
-        if `wrt` names no parameter; when called, if an argument or the value has no
-        floating entries, or is complex without `holomorphic`.
 
     Examples
     --------
@@ -218,6 +187,7 @@ def jacrev(
     wrt: Wrt = 0,
     **options: Unpack[JacobianOptions],
 ) -> GradientOf: ...
+@described_as(jacobian)
 def jacrev(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -230,38 +200,6 @@ def jacrev(
     """The Jacobian in reverse mode: one primal sweep, then one sweep for each entry of the value.
 
     `jacobian` chooses between this and the other mode by itself.
-
-    Parameters
-    ----------
-    fn : callable, optional
-        A function of NumPy arrays, numbers and containers of them; its value may be an array.
-    wrt : int, str or tuple of these
-        By which parameters: positions (negative ones count from the end) or names. A single
-        one gives the bare derivative, a tuple gives a tuple.
-    has_aux : bool
-        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(jacobian, aux)`.
-    holomorphic : bool
-        For complex functions of complex arguments: the complex derivative, checked to exist.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
-    strict : bool
-        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
-        the derivative (docs/semantics.md), and the rest is refused at the first call.
-
-    Returns
-    -------
-    Derivative
-        A function that is called like `fn` and returns the Jacobian: for arrays an array of shape
-        `value.shape + x.shape`, in the dtype of the value. Containers nest: the result has the
-        structure of the value and, at each of its leaves, that of the argument.
-
-    Raises
-    ------
-    UnsupportedError
-        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
-    TangentlikeError
-        if `wrt` names no parameter; when called, if an argument or the value has no
-        floating entries, or is complex without `holomorphic`.
 
     Examples
     --------
@@ -286,6 +224,7 @@ def hessian(
     wrt: Wrt = 0,
     **options: Unpack[HessianOptions],
 ) -> GradientOf: ...
+@described_as(jacobian)
 def hessian(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -307,11 +246,6 @@ def hessian(
         one gives the bare Hessian, a tuple gives a tuple.
     has_aux : bool
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(hessian, aux)`.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
-    strict : bool
-        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
-        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------

@@ -6,6 +6,8 @@ parameters of the user's function: `tl.grad(f)` rejects what `f` rejects.
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar
 
@@ -123,3 +125,39 @@ class HvpOptions(HessianOptions, total=False):
 class SparseOptions(TypedDict, total=False):
     check: bool
     example: Any
+
+
+# --------------------------------------------------------------------------------------------------
+# Docstrings of functions with parameters in common.
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_HEAD = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+_ENTRY = re.compile(r"^\w+ : .*\n(?:(?: .*)?\n)*", re.MULTILINE)
+
+
+def described_as(other: Callable[..., Any]) -> Callable[[_F], _F]:
+    """Complete a docstring by that of another function: by what it says of parameters that have the
+    same names, and by sections that are lacking."""
+
+    def complete(fn: _F) -> _F:
+        if fn.__doc__ and other.__doc__:  # (there are none where Python leaves them out)
+            summary, *own = _HEAD.split(inspect.cleandoc(fn.__doc__) + "\n")
+            theirs = _HEAD.split(inspect.cleandoc(other.__doc__) + "\n")[1:]
+            found = _sections(theirs) | _sections(own)
+            entries = {
+                entry.partition(" ")[0]: entry.rstrip() + "\n"
+                for parts in (theirs, own)
+                for entry in _ENTRY.findall(_sections(parts).get("Parameters", ""))
+            }
+            found["Parameters"] = "".join(
+                entries[name] for name in inspect.signature(fn).parameters
+            )
+            texts = (f"{name}\n{'-' * len(name)}\n{text.strip()}" for name, text in found.items())
+            fn.__doc__ = "\n\n".join([summary.strip(), *texts]) + "\n"
+        return fn
+
+    return complete
+
+
+def _sections(parts: list[str]) -> dict[str, str]:
+    return dict(zip(parts[::2], parts[1::2], strict=True))

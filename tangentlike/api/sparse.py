@@ -23,7 +23,7 @@ from ..pytree.blocks import from_vector, size_of, to_vector
 from .calls import _complete, _derivation
 from .handback import HandedBack, Operator, documented, hand_back
 from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
-from .signatures import SparseDerivative, SparseOf, SparseOptions
+from .signatures import SparseDerivative, SparseOf, SparseOptions, described_as
 from .sweeps import Forward, Remembered, Reverse
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def sparse_hessian(
     sparsity: Any = None,
     **options: Unpack[SparseOptions],
 ) -> SparseOf: ...
+@described_as(sparse_jacobian)
 def sparse_hessian(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -158,14 +159,6 @@ def sparse_hessian(
     wrt : int, str or tuple of these
         By which parameters: positions (negative ones count from the end) or names. A single
         one gives the rows and columns of that, a tuple those of all, in order.
-    sparsity : sparse or boolean matrix, optional
-        Which entries may be other than zero; without it they are found by all sweeps at the
-        first call.
-    check : bool
-        One sweep more at each call, which finds entries that the pattern misses: an error where it
-        was given, found anew where it was not.
-    example : tuple, optional
-        Arguments like those it will be called with: their ranks and shapes make plainer source.
 
     Returns
     -------
