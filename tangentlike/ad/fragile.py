@@ -17,7 +17,6 @@ from .. import ir
 from ..analysis.memory import surely_basic
 from ..errors import UnsupportedError
 from ..rules.bind import Instance
-from ..rules.ruled import ForeignBook
 from .context import BINARY_OF, MUL, Context
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
@@ -329,8 +328,6 @@ class Discarded:
     @cached_property
     def _silenced(self) -> frozenset[str]:
         """Names that a selection takes some entries of, or that lead to one; singular ones."""
-        if isinstance(self.context.book, ForeignBook):  # (only NumPy warns)
-            return frozenset()
         found = {name for s in ir.statements(self.function.body) for name in self._selected(s)}
         found = {name for name in found if self.fragility.of(name) >= SINGULAR}
         changed = bool(found)

@@ -20,31 +20,7 @@ from ..errors import TangentlikeError
 from ..pytree import leaves
 from ..pytree.gradients import add, difference, like, zipped
 
-__all__ = [
-    "add",
-    "along",
-    "aux_of",
-    "blocks",
-    "chained",
-    "checked",
-    "chunks",
-    "computed",
-    "concatenated",
-    "constant",
-    "first",
-    "groups",
-    "joined",
-    "like",
-    "mean",
-    "second",
-    "stacked",
-    "tree_combine",
-    "tree_pullback",
-    "tree_sum",
-    "weighted",
-    "with_aux",
-    "without_aux",
-]
+__all__ = ["add", "like"]
 
 FAN_IN = 8
 _dask: Any = importlib.import_module("dask")  # (untyped, like its parts below)

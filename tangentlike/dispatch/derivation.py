@@ -79,7 +79,6 @@ class Derivation:
         self.primal = primal
         self.request = request
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
-        self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
         self._better: Derivation | None = None  # which a call has shown to be needed
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
@@ -108,7 +107,6 @@ class Derivation:
         primal, request, texts = state
         restore_sources(texts)
         self.__init__(primal, request)  # type: ignore[misc]
-        self.succeeds = True  # (what a function shows was compiled by the process it comes from)
 
     @property
     def derived(self) -> Derived:
@@ -179,9 +177,7 @@ class Derivation:
         primal, inner = self.primal, self.primal.inner
         if inner is not None and not inner.holds():
             primal = primal.of(inner.renewed())
-        made = derivation_of(primal, self.request)
-        made.succeeds = True
-        return made
+        return derivation_of(primal, self.request)
 
     def specialized_for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         """The derivation for these arguments: this one, if they are what it was made for.

@@ -350,16 +350,4 @@ def substituted(block: ir.Block, values: Mapping[str, Expr]) -> ir.Block:
     return ir.rewrite(block, statement, lambda e: ir.substitute(e, known)) if known else block
 
 
-__all__ = [
-    "PARAMETER_KINDS",
-    "PARTIAL",
-    "Lambdas",
-    "Lifted",
-    "lambda_function",
-    "lift_definitions",
-    "lifted_of",
-    "rebound_names",
-    "signature_of",
-    "stand_in",
-    "with_values",
-]
+__all__ = ["rebound_names"]

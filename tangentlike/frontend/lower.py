@@ -271,18 +271,5 @@ def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
     raise UnsupportedError(f"{name} has no Python source", hint=hint)
 
 
-__all__ = [
-    "Lowered",
-    "Scope",
-    "expression",
-    "flatten",
-    "lower",
-    "lower_nested",
-    "names_of",
-    "program",
-    "reaching",
-    "read_function",
-    "read_once",
-    "renamed_webs",
-    "split_names",
-]
+__all__ = ["Scope", "expression", "flatten", "names_of", "program", "reaching"]
+__all__ += ["read_function", "renamed_webs", "split_names"]

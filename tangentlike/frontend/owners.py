@@ -15,21 +15,7 @@ import numpy as np
 
 from ..runtime.records import attribute_of, is_machinery
 
-__all__ = [
-    "OURS",
-    "PLACES",
-    "is_installed",
-    "is_library",
-    "is_machinery",
-    "is_numerical",
-    "is_numpy",
-    "is_of_runtime",
-    "is_operation",
-    "is_ours",
-    "is_pythons",
-    "module_of",
-    "package_of",
-]
+__all__ = ["is_machinery"]
 
 OURS = __name__.partition(".")[0]
 NUMERICAL = ("numpy", "scipy", "cupy", "cupyx", "array_api_compat")

@@ -496,17 +496,10 @@ def fill_mirror(names: dict[str, Any], home: str) -> None:
     names["ndarray"] = StandardArray
 
 
-_DTYPES: tuple[str, ...] = (
-    "bool",
-    "complex128",
-    "complex64",
-    "float32",
-    "float64",
-    "int16",
-    "int32",
-    "int64",
+_DTYPES = (
+    *("bool", "complex128", "complex64", "float32", "float64", "int16", "int32", "int64"),
+    *("int8", "uint8"),
 )
-_DTYPES += ("int8", "uint8")
 
 
 def _dispatching(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -15,22 +15,11 @@ import numpy as np
 from .standard import StandardArray, flat_and_places, home_of, inside
 
 # Ufuncs that the standard calls otherwise.
-_OTHERWISE = {
-    "power": "pow",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "absolute": "abs",
-    "conjugate": "conj",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift",
-    "rint": "round",
+_OTHERWISE = {"power": "pow", "absolute": "abs", "conjugate": "conj", "rint": "round"}
+_OTHERWISE |= {
+    f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")
 }
+_OTHERWISE |= {name: f"bitwise_{name}" for name in ("invert", "left_shift", "right_shift")}
 _REDUCING = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 _REDUCING |= {"logical_and": "all", "logical_or": "any"}
 
@@ -494,19 +483,11 @@ def _rounded(own: StandardArray, a: Any, decimals: int) -> Any:
     return own.like(own.xp.round(inside(a)))
 
 
-_LINALG: tuple[str, ...] = (
-    "cholesky",
-    "cross",
-    "det",
-    "diagonal",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "outer",
+_LINALG = (
+    *("cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "outer"),
+    *("matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "pinv", "qr"),
+    *("slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm"),
 )
-_LINALG += ("matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "pinv", "qr")
-_LINALG += ("slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm")
 for _name in _LINALG:
     FUNCTIONS.setdefault(getattr(np.linalg, _name), _plainly(f"linalg.{_name}"))
 _FFT: dict[str, tuple[str, ...]] = {"fftshift": ("axes",), "ifftshift": ("axes",)}
@@ -527,17 +508,10 @@ STANDARD = frozenset(
     + ("signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "vecdot")
 )
 # What makes arrays of nothing, or of none.
-CREATING: tuple[str, ...] = (
-    "arange",
-    "asarray",
-    "astype",
-    "broadcast_shapes",
-    "can_cast",
-    "empty",
-    "eye",
-    "finfo",
+CREATING = (
+    *("arange", "asarray", "astype", "broadcast_shapes", "can_cast", "empty", "eye", "finfo"),
+    *("full", "iinfo", "isdtype", "linspace", "meshgrid", "ones", "result_type", "zeros"),
 )
-CREATING += ("full", "iinfo", "isdtype", "linspace", "meshgrid", "ones", "result_type", "zeros")
 
 
 def dispatched(space: Any) -> list[str]:

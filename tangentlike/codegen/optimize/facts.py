@@ -149,36 +149,14 @@ def known_fresh(obj: Any) -> bool:
 
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
-WRITING_RUNTIME = frozenset(
-    (
-        *("add_at", "restore_contents", "restore_entry", "update_in_place"),
-        *("put_contents", "put_inside", "put_item"),
-    )
+WRITING_RUNTIME = words(
+    "add_at restore_contents restore_entry update_in_place put_contents put_inside put_item"
 )
-_CHECKING_RUNTIME = frozenset(
-    (
-        "lost_statements",
-        "require_apart",
-        "require_array",
-        "require_as_many",
-        "require_mutable",
-        "require_class",
-        "require_listed",
-        "require_module",
-        "require_read_first",
-        "require_scalar",
-        "require_again",
-        "require_no_dict",
-        "require_no_dicts",
-        "require_sequence",
-        "require_held",
-        "require_stored",
-        "require_values",
-        "require_container",
-        "require_field",
-        "require_none",
-        "require_types",
-    )
+_CHECKING_RUNTIME = words(
+    "lost_statements require_apart require_array require_as_many require_mutable require_class "
+    "require_listed require_module require_read_first require_scalar require_again "
+    "require_no_dict require_no_dicts require_sequence require_held require_stored "
+    "require_values require_container require_field require_none require_types"
 )
 # What depends on which array an argument is, not on its entries alone.
 ASKING_RUNTIME = ("mirrored_view",)
