@@ -20,7 +20,31 @@ from ..errors import TangentlikeError
 from ..pytree import leaves
 from ..pytree.gradients import add, difference, like, zipped
 
-__all__ = ["add", "like"]
+__all__ = [
+    "add",
+    "along",
+    "aux_of",
+    "blocks",
+    "chained",
+    "checked",
+    "chunks",
+    "computed",
+    "concatenated",
+    "constant",
+    "first",
+    "groups",
+    "joined",
+    "like",
+    "mean",
+    "second",
+    "stacked",
+    "tree_combine",
+    "tree_pullback",
+    "tree_sum",
+    "weighted",
+    "with_aux",
+    "without_aux",
+]
 
 FAN_IN = 8
 _dask: Any = importlib.import_module("dask")  # (untyped, like its parts below)
