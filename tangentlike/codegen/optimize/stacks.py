@@ -99,13 +99,6 @@ def _popped(stmt: ir.Stmt, stack: str) -> tuple[str, ...] | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Values that are the same in every iteration are not saved for each of them.
-#
-# What a loop works out from names that nothing in it binds or writes still has its value when the
-# loop is gone through backwards: the name is read, and the stack it was saved on goes.
-
-
-# --------------------------------------------------------------------------------------------------
 # What a forward function puts on its tape and its backward function does not read goes.
 #
 # The tape is made of what the adjoint statements read as the transform wrote them; some of that is
