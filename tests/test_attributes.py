@@ -264,3 +264,99 @@ def set_on_made_objects(x: Any) -> Any:
 
 def test_attributes_of_objects_made_elsewhere_may_be_new() -> None:
     tl.check_grads(set_on_made_objects, (np.array([0.5, -1.5]),))
+
+
+class Named:
+    """An object whose attributes have the names that its maker is given."""
+
+    def __init__(self, power, **fields):
+        self.power = power
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def area(self):
+        return self.a * self.b**self.power
+
+
+class Allowed:
+    sizes = ("a", "b")
+
+    def __init__(self, **fields):
+        defaults = {"a": 1.5, "b": 2.0}
+        for name, value in defaults.items():
+            setattr(self, name, fields.get(name, value))
+        for name in fields:
+            if name not in self.sizes:
+                raise ValueError(name)
+
+
+def with_all(made, **fields):
+    for name in fields:
+        setattr(made, name, 2.0 * fields[name])
+    return made
+
+
+def doubled(made, **fields):
+    for name in fields.keys():  # noqa: SIM118
+        old = getattr(made, name)
+        setattr(made, name, old * fields[name])
+    return made
+
+
+def named_by_the_call(x):
+    return Named(2, a=x[0], b=x[1]).area()
+
+
+def defaults_by_name(x):
+    made = Allowed(a=x[0] * x[2])
+    return made.a * made.b * x[1]
+
+
+def set_by_a_helper(x):
+    return with_all(Named(3, a=1.0, b=1.0), a=x[0], b=x[1]).area()
+
+
+def changed_by_name(x):
+    return doubled(Named(1, a=x[2], b=x[1]), a=x[0], b=x[1]).area()
+
+
+def named_by_a_dict(x):
+    fields = {"a": x[0], "b": x[1] ** 2}
+    made = Named(2)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made.area()
+
+
+def given_as_a_dict(x):
+    fields = {"a": x[0], "b": x[1] ** 2}
+    return Named(1, **fields).area()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        *(named_by_the_call, defaults_by_name, set_by_a_helper),
+        *(changed_by_name, named_by_a_dict, given_as_a_dict),
+    ],
+    ids=lambda fn: fn.__name__,
+)
+def test_attributes_by_the_keys_of_a_dict(fn: Any) -> None:
+    tl.check_grads(fn, (np.array([0.5, 1.2, 0.7]),), order=2)
+
+
+def named_by_a_dict_that_changes(x):
+    fields = {"a": x[0]}
+    made = Named(2, a=x[1], b=x[1])
+    fields["b"] = x[0] * x[1]
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made.area()
+
+
+def test_the_keys_of_a_dict_that_changes_are_not_those_that_are_written_out() -> None:
+    x = np.array([0.5, 1.2])
+    with pytest.raises(tl.UnsupportedError, match="`setattr` is called by its name"):
+        tl.grad(named_by_a_dict_that_changes)(x)
+    with pytest.raises(tl.UnsupportedError, match="`setattr` is called by its name"):
+        tl.jvp(named_by_a_dict_that_changes, (x,), (x,))

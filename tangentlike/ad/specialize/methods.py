@@ -65,6 +65,7 @@ from .object_calls import (
 from .object_operations import (
     objects_as_lists,
     replaced_as_made,
+    rounds_by_names,
     sums_of_objects,
     updates_as_methods,
 )
@@ -181,6 +182,10 @@ class Methods:
         """A function in which the methods are called that its names tell."""
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
+            read = rounds_by_names(lowered, kinds)
+            if read is not lowered:
+                lowered = read
+                continue
             known = any(kind.holds_objects for kind in kinds.values())
             function = lowered.function
             asks = known or may_call_methods(function) or calls_untold(function)

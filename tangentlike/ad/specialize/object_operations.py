@@ -9,12 +9,13 @@ import dataclasses
 import inspect
 import operator
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ... import ir
 from ...analysis.constructors import post_initialiser
 from ...analysis.record_types import is_replace
 from ...frontend.lower import Lowered
+from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
@@ -301,3 +302,137 @@ def replaced_as_made(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
 
     body = ir.rewrite(lowered.function.body, parts)
     return lowered.with_body(body, made)
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops over a dict whose keys are known, in which attributes are asked for, or set, by these.
+#
+# before::                             after::
+#     for k, v in options.items():         v = options["w"]
+#         setattr(self, k, v)              self.w = v
+#                                          v2 = options["b"]
+#                                          self.b = v2
+
+
+_BY_NAME = (setattr, getattr, hasattr)
+_ASKING = (operator.contains, len, list, sorted)  # they change no dict, and keep none
+
+
+def sets_by_names(function: ir.Function) -> bool:
+    """Whether a loop asks for attributes, or sets them, by names of its round."""
+    return any(
+        isinstance(stmt, ir.For) and _asked_by(stmt.body).intersection(ir.target_names(stmt.target))
+        for stmt in ir.statements(function.body)
+    )
+
+
+def _asked_by(block: ir.Block) -> set[str]:
+    calls = (p for stmt in ir.statements(block) for e in ir.expressions(stmt) for p in ir.walk(e))
+    return {
+        call.args[1].name
+        for call in calls
+        if isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref) and len(call.args) > 1
+        if any(call.fn.obj is known for known in _BY_NAME) and isinstance(call.args[1], ir.Var)
+    }
+
+
+def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function with the rounds of such loops one after the other."""
+    if not fact(sets_by_names, lowered.function):
+        return lowered
+    names, made = Names(all_names(lowered.function)), set[str]()
+    every = list(ir.statements(lowered.function.body))
+    counts = ir.bindings(every)
+    views = {
+        stmt.target: stmt.value
+        for stmt in every
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+        if counts[stmt.target] == 1
+    }
+
+    def rounds(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        if not isinstance(stmt, ir.For) or not _asked_by(stmt.body):
+            return None
+        header = views.get(getattr(stmt.iter, "name", ""), stmt.iter)
+        match header, stmt.target:
+            case ir.Call(ir.Attribute(ir.Var(of), "items"), ()), (str(key), str(value)):
+                own = {key, value}
+            case ir.Call(ir.Attribute(ir.Var(of), "keys"), ()), str(key):
+                own, value = {key}, ""
+            case _, str(key) if isinstance(stmt.iter, ir.Var):
+                of, own, value = stmt.iter.name, {key}, ""
+            case _:
+                return None
+        keys = kinds.get(of, UNKNOWN).names or _written_keys(of, views.get(of), every)
+        body = list(ir.statements(stmt.body))
+        bound = {name for part in body for name in ir.binds(part)}
+        within = {id(part) for part in (stmt, *body)}
+        rest = [part for part in every if id(part) not in within]
+        outside = {name for part in rest for name in (*ir.reads(part), *ir.binds(part))}
+        left = any(isinstance(part, ir.Break | ir.Return) for part in body)
+        if not keys or left or (bound | own) & outside or bound & own:
+            return None
+        found: list[ir.Stmt] = []
+        for name in keys:
+            new = {n: names.fresh(n) for n in sorted(bound | (own - {key}))}
+            made.update(new.values())
+            if value:
+                item = ir.Index(ir.Var(of), ir.Const(name), stmt.origin.place)
+                found.append(ir.Assign(new[value], item, stmt.origin))
+            values: dict[str, ir.Expr] = {n: ir.Var(other) for n, other in new.items()}
+            block = ir.renamed(stmt.body, {**values, key: ir.Const(name)})
+            found += ir.rewrite(block, expression=_attribute_by_name, after=_set_by_name)
+        return tuple(found)
+
+    return lowered.with_body(ir.rewrite(lowered.function.body, after=rounds), made)
+
+
+def _attribute_by_name(e: ir.Expr) -> ir.Expr:
+    match ir.rebuild(e, _attribute_by_name):
+        case ir.Call(ir.Ref(obj=builtins.getattr), (base, ir.Const(str(name))), (), at):
+            return ir.Attribute(base, name, at)
+        case new:
+            return new
+
+
+def _set_by_name(stmt: ir.Stmt) -> ir.Stmt | None:
+    match stmt:
+        case ir.Do(
+            ir.Call(ir.Ref(obj=builtins.setattr), (base, ir.Const(str(name)), value), at=at)
+        ):
+            return ir.Store(ir.Attribute(base, name, at), value, stmt.origin)
+    return None
+
+
+def _written_keys(name: str, value: ir.Expr | None, every: Sequence[ir.Stmt]) -> tuple[str, ...]:
+    """The keys of a dict that is written out, and of which items are only read."""
+    match value:
+        case ir.Display(form="dict", keys=keys):
+            found = tuple(key.value for key in keys if isinstance(key, ir.Const))
+            if len(found) < len(keys) or not all(isinstance(key, str) for key in found):
+                return ()
+        case _:
+            return ()
+    own = ir.Var(name)
+
+    def reads(e: ir.Expr) -> bool:
+        if ir.is_starred(e):
+            return True
+        match e:
+            case ir.Call(ir.Attribute(base, "items" | "keys" | "values" | "get")) if base == own:
+                return all(map(reads, ir.arguments(e)))
+            case ir.Index(base, key) if base == own:
+                return reads(key)
+            case ir.Call(ir.Ref(obj=obj)) if any(obj is known for known in _ASKING):
+                return True
+        return e != own and all(map(reads, ir.children(e)))
+
+    for stmt in every:
+        if isinstance(stmt, ir.Store | ir.Update) and name in ir.names_in(stmt.target):
+            return ()
+        if isinstance(stmt, ir.OpaqueStmt) and name in ir.reads(stmt):
+            return ()
+        parts = (e for e in ir.expressions(stmt) if not (isinstance(stmt, ir.For) and e == own))
+        if not all(map(reads, parts)):
+            return ()
+    return found
