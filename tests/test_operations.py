@@ -27,6 +27,7 @@ from tests.sampled import one_in
 PAGE = Path(__file__).parent.parent / "docs" / "operations.md"
 COSTS = "\n## What their adjoints cost"  # (written by examples/benchmarks/operations.py)
 SCIPY = ("linalg", "sparse", "special", "stats", "signal", "integrate", "spatial", "optimize")
+SCIPY += ("ndimage",)
 
 
 def program(call: str) -> Callable[[Any, Any], Any]:

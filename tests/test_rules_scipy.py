@@ -19,6 +19,8 @@ def between(low: float, high: float, n: int = 3, seed: int = 1) -> np.ndarray:
 UNIT = ["expit", "logit", "log_expit", "erf", "erfc", "erfinv", "erfcinv", "ndtr", "log_ndtr"]
 UNIT += ["gammaln", "gamma", "rgamma", "digamma", "psi", "entr", "i0", "i1", "j0", "j1", "y0"]
 UNIT += ["y1", "softmax", "log_softmax", "logsumexp", "loggamma"]
+UNIT += ["log1p", "expm1", "cbrt", "exp2", "exp10", "cosm1", "erfi", "erfcx", "dawsn", "ndtri"]
+UNIT += ["expi", "exp1", "k0", "k1", "k0e", "k1e"]
 
 
 @pytest.mark.parametrize("name", UNIT)
@@ -27,8 +29,10 @@ def test_one_argument(name):
 
 
 TWO = ["beta", "betaln", "xlogy", "xlog1py", "rel_entr", "kl_div", "huber"]
+TWO += ["pseudo_huber", "poch"]
 BY_SECOND = [("gammainc", 2), ("gammaincc", 2), ("polygamma", 1), ("jv", 2), ("yn", 2), ("iv", 1)]
-BY_SECOND += [("kv", 1), ("ive", 1)]
+BY_SECOND += [("kv", 1), ("ive", 1), ("kve", 2), ("expn", 3), ("gammaincinv", 2), ("zeta", 3)]
+BY_SECOND += [("hyp0f1", 2)]
 
 
 @pytest.mark.parametrize("name", TWO)
@@ -193,3 +197,140 @@ def test_quantiles_by_their_level_twice(method):
     tl.check_grads(
         lambda x, q: np.quantile(x, q, method=method) ** 2, (between(0, 1, 5), 0.43), order=2
     )
+
+
+def test_hypergeometric_functions_and_coefficients() -> None:
+    x = between(0.2, 0.8)
+    tl.check_grads(lambda x: np.sum(special.hyp1f1(0.5, 1.5, x)), (x,), order=2)
+    tl.check_grads(lambda x: np.sum(special.hyp2f1(0.5, 1.2, 1.5, x)), (x,), order=2)
+    tl.check_grads(lambda x: np.sum(special.binom(4.0 * x, 0.5 * x)), (x,), order=2)
+
+
+# --------------------------------------------------- what is read as a program of other operations
+
+linalg = pytest.importorskip("scipy.linalg")
+signal = pytest.importorskip("scipy.signal")
+ndimage = pytest.importorskip("scipy.ndimage")
+A = np.random.default_rng(0).uniform(0.3, 2.0, (5, 4))
+B = np.random.default_rng(1).uniform(0.3, 2.0, (3, 3))
+V = np.random.default_rng(2).uniform(0.3, 2.0, 6)
+SECTIONS = np.array([[0.1, 0.2, 0.1, 1.0, -0.5, 0.2], [0.5, -0.3, 0.2, 1.0, 0.1, -0.4]])
+
+PROGRAMS = {
+    "toeplitz": lambda x: linalg.toeplitz(x[:, 0], x[0] ** 2),
+    "toeplitz of a column": lambda x: linalg.toeplitz(x[:, 1]),
+    "hankel": lambda x: linalg.hankel(x[:, 0], x[0] ** 2),
+    "hankel of a column": lambda x: linalg.hankel(x[:, 1]),
+    "circulant": lambda x: linalg.circulant(x[:, 1]),
+    "solve_toeplitz": lambda x: linalg.solve_toeplitz(x[0] + np.array([9.0, 0, 0, 0]), x.T),
+    "solve_toeplitz of both": lambda x: linalg.solve_toeplitz((x[0] + 5.0, x[1] + 5.0), x[2]),
+    "khatri_rao": lambda x: linalg.khatri_rao(x, x[:2]),
+    "expm twice": lambda x: linalg.expm(0.3 * x[:4]),
+    "expm_frechet": lambda x: linalg.expm_frechet(x[:4], x[1:], compute_expm=False),
+    "pinv": lambda x: linalg.pinv(x),
+    "svd": lambda x: linalg.svd(x, full_matrices=False)[1],
+    "svd without vectors": lambda x: linalg.svd(x, compute_uv=False),
+    "svdvals": lambda x: linalg.svdvals(x),
+    "qr": lambda x: linalg.qr(x, mode="economic")[0],
+    "polar": lambda x: linalg.polar(x)[1],
+    "polar left": lambda x: linalg.polar(x.T, side="left")[0],
+    "zscore": lambda x: stats.zscore(x, axis=1, ddof=1),
+    "gmean": lambda x: stats.gmean(x),
+    "gmean weighted": lambda x: stats.gmean(x, weights=A**2),
+    "hmean": lambda x: stats.hmean(x, axis=None),
+    "moment": lambda x: stats.moment(x, 3, axis=1),
+    "skew": lambda x: stats.skew(x),
+    "kurtosis": lambda x: stats.kurtosis(x, axis=1, fisher=False),
+    "sem": lambda x: stats.sem(x, axis=None),
+    "entropy": lambda x: stats.entropy(x, base=2),
+    "relative entropy": lambda x: stats.entropy(x, x**2, axis=1),
+    "correlate": lambda x: signal.correlate(x, x[:2, :3], "same"),
+    "convolve2d": lambda x: signal.convolve2d(x, x[:2, :2], mode="valid"),
+    "correlate2d": lambda x: signal.correlate2d(x, x[:2, :3]),
+    "detrend": lambda x: signal.detrend(x, axis=0),
+    "detrend by a constant": lambda x: signal.detrend(x, type="constant"),
+    "hilbert": lambda x: np.abs(signal.hilbert(x, axis=0)),
+    "hilbert of a length": lambda x: np.abs(signal.hilbert(x, 7)),
+    "sosfilt": lambda x: signal.sosfilt(SECTIONS, x, axis=0),
+    "maximum_filter": lambda x: ndimage.maximum_filter(x, 3),
+    "minimum_filter": lambda x: ndimage.minimum_filter(x, size=(2, 3), mode="nearest"),
+    "grey_dilation": lambda x: ndimage.grey_dilation(x, 3, mode="mirror"),
+    "grey_erosion": lambda x: ndimage.grey_erosion(x, size=(2, 3), mode="constant", cval=0.1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore")
+def test_programs(name: str) -> None:
+    """Differences are those of SciPy's function, derivatives those of what it is read as."""
+    weighted = PROGRAMS[name]
+    tl.check_grads(lambda x: np.sum(weighted(x) ** 3), (A,), order=2)
+
+
+VALUES = {
+    **{("linalg", name): ((A,), ({},)) for name in ("svdvals", "pinv", "polar")},
+    ("linalg", "svd"): ((A,), ({}, {"full_matrices": False}, {"compute_uv": False})),
+    ("linalg", "qr"): ((A,), ({}, {"mode": "economic"})),
+    ("linalg", "toeplitz"): ((V + 1.0j, A[0]), ({},)),
+    ("linalg", "hankel"): ((V, A[0]), ({},)),
+    **{
+        ("signal", name): ((A, B), ({}, {"mode": "same"}, {"mode": "valid"}))
+        for name in ("correlate", "convolve2d", "correlate2d")
+    },
+    ("signal", "detrend"): ((A,), ({}, {"axis": 0}, {"type": "constant"})),
+    ("signal", "hilbert"): ((A,), ({}, {"N": 3}, {"N": 6}, {"axis": 0})),
+    **{
+        ("ndimage", f"{name}_filter"): (
+            (A,),
+            tuple(
+                {"size": size, "mode": mode}
+                for mode in ("reflect", "nearest", "mirror", "wrap", "constant")
+                for size in (3, 2, (1, 4))
+            ),
+        )
+        for name in ("maximum", "minimum")
+    },
+    ("ndimage", "grey_dilation"): ((A,), ({"size": 3}, {"size": (1, 3)})),
+    ("ndimage", "grey_erosion"): ((A,), ({"size": 3}, {"size": 2})),
+    **{
+        ("stats", name): ((A,), ({}, {"axis": 1}, {"axis": None}))
+        for name in ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", "entropy")
+    },
+}
+
+
+@pytest.mark.parametrize(("module", "name"), VALUES)
+def test_programs_give_what_scipy_gives(module: str, name: str) -> None:
+    from tangentlike.rules import scipy_programs
+
+    args, every = VALUES[module, name]
+    ours = getattr(scipy_programs, name if module == "stats" else f"{module}_{name}")
+    scipys = getattr(
+        {"linalg": linalg, "signal": signal, "ndimage": ndimage}.get(module, stats), name
+    )
+    for options in every:
+        for found, expected in zip(
+            *(
+                np.atleast_2d(x) if not isinstance(x, tuple) else x
+                for x in (ours(*args, **options), scipys(*args, **options))
+            ),
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda x: linalg.qr(x, pivoting=True)[1],
+        lambda x: signal.correlate2d(x[:2, :2], x, mode="same"),
+        lambda x: signal.detrend(x, bp=2),
+        lambda x: stats.skew(x, bias=False),
+        lambda x: stats.gmean(x, nan_policy="omit"),
+        lambda x: ndimage.maximum_filter(x, footprint=np.ones((2, 2))),
+        lambda x: ndimage.grey_dilation(x, size=2),
+    ],
+)
+def test_options_without_a_rule_are_refused(refused) -> None:
+    with pytest.raises(tl.UnsupportedError, match="derivative"):
+        tl.grad(lambda x: np.sum(refused(x)))(A)

@@ -58,10 +58,19 @@ _NUMPY = (
     "numpy.kaiser",
 )
 _OURS = ("multi_dot_dot", "multi_dot_bar")  # (of the runtime)
+_STATISTICS = ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", "entropy")
+_SIGNALS = ("correlate", "convolve2d", "correlate2d", "detrend", "hilbert", "sosfilt")
 _SCIPY = (
     *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
     *("linalg.cho_factor", "linalg.cho_solve", "linalg.block_diag"),
+    *("linalg.toeplitz", "linalg.hankel", "linalg.circulant", "linalg.expm_frechet"),
+    *("linalg.solve_toeplitz", "linalg.khatri_rao", "linalg.pinv", "linalg.svd"),
+    *("linalg.svdvals", "linalg.qr", "linalg.polar"),
+    *(f"stats.{name}" for name in _STATISTICS),
+    *(f"signal.{name}" for name in _SIGNALS),
+    *("ndimage.maximum_filter", "ndimage.minimum_filter"),
+    *("ndimage.grey_dilation", "ndimage.grey_erosion"),
     *("spatial.distance.cdist", "spatial.distance.pdist"),
     *("integrate.trapezoid", "integrate.cumulative_trapezoid", "integrate.simpson"),
 )
@@ -96,7 +105,7 @@ _found: dict[Any, Callable[..., Any]] = {
 }
 _HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nlargest", "nsmallest")
 _OF_EMATH = ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")
-_TRANSFORMS = ("dct", "idct", "dctn", "idctn")
+_TRANSFORMS = ("dct", "idct", "dctn", "idctn", "dst", "idst")
 _seen: list[int] = [0]
 
 
@@ -280,7 +289,7 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
         e = _arrays_first(e)
         match e:
             case ir.Call(fn=ir.Ref(obj=obj)) if is_image_filter(obj):
-                return output_named(e)
+                return ir.rebuild(output_named(e), expr)
             case ir.Call(fn=ir.Ref()) if (other := as_numpys(e)) is not None:
                 return ir.rebuild(other, expr)
             case ir.Ref(text, obj):

@@ -70,7 +70,40 @@ _special(
         "rel_entr(a, b)": ("log_or_zero(a / b) + 1.0", "-a / b"),
         "kl_div(a, b)": ("log_or_zero(a / b)", "1.0 - a / b"),
         "huber(delta, r)": ("np.maximum(np.abs(r) - delta, 0.0)", "np.clip(r, -delta, delta)"),
+        "pseudo_huber(delta, r)": (
+            "2.0 * y / delta - r * r / np.hypot(delta, r)",
+            "delta * r / np.hypot(delta, r)",
+        ),
         "softplus": "1.0 - np.exp(-y)",
+        # what NumPy has, too
+        "log1p": "1.0 / (1.0 + x)",
+        "expm1": "np.exp(x)",
+        "cbrt": "1.0 / (3.0 * y * y)",
+        "exp2": "math.log(2.0) * y",
+        "exp10": "math.log(10.0) * y",
+        "cosm1": "-np.sin(x)",
+        # error functions, exponential integrals
+        "erfi": "2.0 / math.sqrt(math.pi) * np.exp(x * x)",
+        "erfcx": "2.0 * x * y - 2.0 / math.sqrt(math.pi)",
+        "dawsn": "1.0 - 2.0 * x * y",
+        "ndtri": "math.sqrt(2.0 * math.pi) * np.exp(0.5 * y * y)",
+        "expi": "np.exp(x) / x",
+        "exp1": "-np.exp(-x) / x",
+        "expn(n, x)": "-special.expn(n - 1, x)",
+        # of the gamma function, and hypergeometric
+        "binom(n, k)": (
+            "y * (special.digamma(n + 1.0) - special.digamma(n - k + 1.0))",
+            "y * (special.digamma(n - k + 1.0) - special.digamma(k + 1.0))",
+        ),
+        "poch(z, m)": (
+            "y * (special.digamma(z + m) - special.digamma(z))",
+            "y * special.digamma(z + m)",
+        ),
+        "gammaincinv(a, x)": "np.exp(y - (a - 1.0) * np.log(y) + special.gammaln(a))",
+        "hyp0f1(v, x)": "special.hyp0f1(v + 1.0, x) / v",
+        "hyp1f1(a, b, x)": "a / b * special.hyp1f1(a + 1.0, b + 1.0, x)",
+        "hyp2f1(a, b, c, x)": "a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, x)",
+        "zeta(x, q)": "-x * special.zeta(x + 1.0, q)",
         # Bessel functions
         "i0": "special.i1(x)",
         "i1": "0.5 * (special.i0(x) + special.iv(2, x))",
@@ -85,6 +118,11 @@ _special(
         "ive(n, x)": "0.5 * (special.ive(n - 1, x) + special.ive(n + 1, x)) - np.sign(x) * y",
         "i0e": "special.i1e(x) - np.sign(x) * y",
         "i1e": "0.5 * (special.i0e(x) + special.ive(2, x)) - np.sign(x) * y",
+        "k0": "-special.k1(x)",
+        "k1": "-0.5 * (special.k0(x) + special.kv(2, x))",
+        "k0e": "y - special.k1e(x)",
+        "k1e": "y - 0.5 * (special.k0e(x) + special.kve(2, x))",
+        "kve(n, x)": "y - 0.5 * (special.kve(n - 1, x) + special.kve(n + 1, x))",
     }
 )
 

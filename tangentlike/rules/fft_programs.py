@@ -1,5 +1,5 @@
 """The transforms of `scipy.fft`: most are those of `numpy.fft`; cosine transforms are programs of
-these, of what is continued evenly.
+these, of what is continued evenly, and sine transforms those of what changes its sign or order.
 
 J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Transactions on Acoustics,
 Speech and Signal Processing 28 (1980).
@@ -13,7 +13,6 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import module_of
-from ..runtime import NotDifferentiated
 from .twins import twin
 
 _SPEED = ("overwrite_x", "workers", "plan")  # (and what is done to an array that is given away)
@@ -81,6 +80,17 @@ def idct(
     return _cosines(np.asarray(x), other, n, axis, _opposite(norm), orthogonalize)
 
 
+def dst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    return _cosines(np.asarray(x), type, n, axis, _norm(norm), orthogonalize, True)
+
+
+def idst(
+    x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None
+):
+    other = {1: 1, 2: 3, 3: 2}.get(type, type)
+    return _cosines(np.asarray(x), other, n, axis, _opposite(norm), orthogonalize, True)
+
+
 def dctn(
     x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, orthogonalize=None
 ):
@@ -114,10 +124,10 @@ def _along_axes(x, type, s, axes, norm, orthogonalize):
     return x
 
 
-def _cosines(x, type, n, axis, norm, orthogonalize):
+def _cosines(x, type, n, axis, norm, orthogonalize, sines=False):
     """The cosine transform of a type: as the sum of cosines ("backward"), divided by the length of
     what is continued ("forward"), or by its root ("ortho", which weights the ends by a root of 2,
-    too, so that the transform is a rotation)."""
+    too, so that the transform is a rotation). With `sines` the sine transform."""
     rows = np.moveaxis(x, axis, -1)
     size = rows.shape[-1] if n is None else n
     if size > rows.shape[-1]:
@@ -126,6 +136,16 @@ def _cosines(x, type, n, axis, norm, orthogonalize):
     rows = rows[..., :size]
     ortho = norm == "ortho" if orthogonalize is None else orthogonalize
     period = 2 * size - 2 if type == 1 else 2 * size
+    signs = (-1.0) ** np.arange(size)
+    if sines and type == 1:
+        period = 2 * size + 2
+        end = np.zeros((*rows.shape[:-1], 1))
+        odd = np.concatenate([end, rows, end, -rows[..., ::-1]], axis=-1)
+        return np.moveaxis(
+            -np.imag(np.fft.fft(odd))[..., 1 : size + 1] * _scale(norm, period), -1, axis
+        )
+    if sines:
+        rows = rows[..., ::-1] if type == 3 else rows * signs
     if type == 1:
         ends = np.ones(size)
         if ortho:
@@ -145,12 +165,17 @@ def _cosines(x, type, n, axis, norm, orthogonalize):
         padded = np.concatenate([rows * turned, np.zeros((*rows.shape[:-1], size))], axis=-1)
         result = 2.0 * np.real(np.fft.fft(padded))[..., :size] - rows[..., :1]
     else:
-        raise NotDifferentiated(f"the cosine transform of type {type} has no derivative rule")
-    if norm == "forward":
-        result = result / period
-    if norm == "ortho":
-        result = result / np.sqrt(period)
-    return np.moveaxis(result, -1, axis)
+        turned = np.exp(-0.5j * np.pi * np.arange(size) / size)
+        padded = np.concatenate([rows * turned, np.zeros((*rows.shape[:-1], size))], axis=-1)
+        last = turned * np.exp(-0.25j * np.pi / size)
+        result = 2.0 * np.real(np.fft.fft(padded)[..., :size] * last)
+    if sines:
+        result = result * signs if type == 3 else result[..., ::-1]
+    return np.moveaxis(result * _scale(norm, period), -1, axis)
+
+
+def _scale(norm, period):
+    return {"backward": 1.0, "forward": 1.0 / period}.get(norm, 1.0 / np.sqrt(period))
 
 
 def _first(size, factor):

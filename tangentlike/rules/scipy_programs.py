@@ -5,8 +5,6 @@ Imported only when a program that has imported one of these parts of SciPy is di
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 import scipy.special
@@ -54,7 +52,7 @@ def dirichlet_pdf(x, alpha):
 
 if scipy.linalg.cho_factor(np.array([[1.0, 0.5], [0.5, 1.0]]))[0][1, 0]:
 
-    def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
+    def linalg_cho_factor(a, lower=False):
         """(SciPy before 1.18 leaves the entries of `a` in the other triangle.)"""
         if lower:
             return scipy.linalg.cholesky(a, lower=True) + np.triu(a, 1), lower
@@ -62,7 +60,7 @@ if scipy.linalg.cho_factor(np.array([[1.0, 0.5], [0.5, 1.0]]))[0][1, 0]:
 
 else:
 
-    def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
+    def linalg_cho_factor(a, lower=False):
         if lower:
             return scipy.linalg.cholesky(a, lower=True), lower
         return scipy.linalg.cholesky(a, lower=False), lower
@@ -90,6 +88,276 @@ def linalg_block_diag(*arrs):
         row += block.shape[0]
         column += block.shape[1]
     return result
+
+
+# ------------------------------------------------------------------------ structured matrices
+
+
+def linalg_toeplitz(c, r=None):
+    column = _vector(c)
+    row = np.conj(column) if r is None else _vector(r)
+    places = np.arange(len(column) - 1, -1, -1)[:, None] + np.arange(len(row))
+    return np.concatenate([column[::-1], row[1:]])[places]
+
+
+def linalg_hankel(c, r=None):
+    column = _vector(c)
+    row = np.zeros_like(column) if r is None else _vector(r)
+    places = np.arange(len(column))[:, None] + np.arange(len(row))
+    return np.concatenate([column, row[1:]])[places]
+
+
+def linalg_circulant(c):
+    places = np.arange(len(c))
+    return _vector(c)[places[:, None] - places]
+
+
+def _vector(x):
+    if np.ndim(x) > 1:
+        raise NotDifferentiated("a matrix of rows that repeat is made of several vectors at once")
+    return np.atleast_1d(x)
+
+
+def linalg_expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
+    """(It stands in the corner of the exponential of a block matrix.)"""
+    size = len(A)
+    both = scipy.linalg.expm(np.block([[A, E], [np.zeros_like(A), A]]))
+    return (both[:size, :size], both[:size, size:]) if compute_expm else both[:size, size:]
+
+
+def linalg_solve_toeplitz(c_or_cr, b, check_finite=True):
+    if isinstance(c_or_cr, tuple):
+        return np.linalg.solve(linalg_toeplitz(c_or_cr[0], c_or_cr[1]), b)
+    return np.linalg.solve(linalg_toeplitz(c_or_cr), b)
+
+
+def linalg_khatri_rao(a, b):
+    return np.reshape(a[:, None, :] * b[None, :, :], (-1, a.shape[1]))
+
+
+# ------------------------------------------------------------------ what `numpy.linalg` has, too
+
+
+def linalg_pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    if atol is not None or rtol is not None or return_rank:
+        raise NotDifferentiated("pinv has no derivative rule with these options")
+    return np.linalg.pinv(a)
+
+
+def linalg_svd(
+    a,
+    full_matrices=True,
+    compute_uv=True,
+    overwrite_a=False,
+    check_finite=True,
+    lapack_driver="gesdd",
+):
+    if compute_uv:
+        return np.linalg.svd(a, full_matrices)
+    return np.linalg.svd(a, compute_uv=False)
+
+
+def linalg_svdvals(a, overwrite_a=False, check_finite=True):
+    return np.linalg.svd(a, compute_uv=False)
+
+
+def linalg_qr(a, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
+    if pivoting or mode not in ("full", "economic"):
+        raise NotDifferentiated("qr has no derivative rule with these options")
+    if mode == "economic":
+        return np.linalg.qr(a)
+    return np.linalg.qr(a, "complete")
+
+
+def linalg_polar(a, side="right"):
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    if side == "right":
+        return u @ vh, np.conj(vh).T @ (s[:, None] * vh)
+    return u @ vh, (u * s) @ np.conj(u).T
+
+
+# ------------------------------------------------------------------------------ statistics
+
+
+def zscore(a, axis=0, ddof=0, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    centred = a - np.mean(a, axis=axis, keepdims=True)
+    return centred / np.std(a, axis=axis, ddof=ddof, keepdims=True)
+
+
+def gmean(a, axis=0, dtype=None, weights=None, *, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if weights is None:
+        return np.exp(np.mean(np.log(a), axis=axis))
+    return np.exp(np.average(np.log(a), axis=axis, weights=weights))
+
+
+def hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if weights is None:
+        return 1.0 / np.mean(1.0 / a, axis=axis)
+    return 1.0 / np.average(1.0 / a, axis=axis, weights=weights)
+
+
+def moment(a, order=1, axis=0, nan_policy="propagate", *, center=None):
+    _only_propagating(nan_policy)
+    middle = np.mean(a, axis=axis, keepdims=True) if center is None else center
+    return np.mean((a - middle) ** order, axis=axis)
+
+
+def skew(a, axis=0, bias=True, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if not bias:
+        raise NotDifferentiated("skew has no derivative rule with bias=False")
+    return moment(a, 3, axis) / moment(a, 2, axis) ** 1.5
+
+
+def kurtosis(a, axis=0, fisher=True, bias=True, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if not bias:
+        raise NotDifferentiated("kurtosis has no derivative rule with bias=False")
+    found = moment(a, 4, axis) / moment(a, 2, axis) ** 2
+    return found - 3.0 if fisher else found
+
+
+def sem(a, axis=0, ddof=1, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    count = np.size(a) if axis is None else np.shape(a)[axis]
+    return np.std(a, axis=axis, ddof=ddof) / np.sqrt(count)
+
+
+def entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    shares = pk / np.sum(pk, axis=axis, keepdims=True)
+    if qk is None:
+        found = np.sum(scipy.special.entr(shares), axis=axis)
+    else:
+        others = qk / np.sum(qk, axis=axis, keepdims=True)
+        found = np.sum(scipy.special.rel_entr(shares, others), axis=axis)
+    return found if base is None else found / np.log(base)
+
+
+def _only_propagating(nan_policy):
+    if nan_policy != "propagate":
+        raise NotDifferentiated(f"nan_policy={nan_policy!r} has no derivative rule")
+
+
+# ---------------------------------------------------------------------------------- signals
+
+
+def signal_correlate(in1, in2, mode="full", method="auto"):
+    if mode == "valid" and np.size(in2) > np.size(in1):
+        raise NotDifferentiated("correlate has no derivative rule for a longer second operand")
+    return scipy.signal.convolve(in1, np.conj(np.flip(in2)), mode)
+
+
+def signal_convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    if boundary != "fill" or fillvalue != 0:
+        raise NotDifferentiated(f"the boundary {boundary!r} has no derivative rule")
+    return scipy.signal.convolve(in1, in2, mode)
+
+
+def signal_correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
+    if mode != "full" and any(np.array(in2.shape) > np.array(in1.shape)):
+        raise NotDifferentiated("correlate2d has no derivative rule for a larger second operand")
+    return signal_convolve2d(in1, np.conj(np.flip(in2)), mode, boundary, fillvalue)
+
+
+def signal_detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
+    centred = data - np.mean(data, axis=axis, keepdims=True)
+    if type in ("constant", "c"):
+        return centred
+    if bp != 0:
+        raise NotDifferentiated("detrend has no derivative rule for several pieces")
+    times = np.arange(data.shape[axis]) - 0.5 * (data.shape[axis] - 1.0)
+    rows = np.moveaxis(centred, axis, -1)
+    slopes = np.sum(rows * times, axis=-1, keepdims=True) / np.sum(times * times)
+    return np.moveaxis(rows - slopes * times, -1, axis)
+
+
+def signal_hilbert(x, N=None, axis=-1):
+    rows = np.moveaxis(x, axis, -1)
+    size = rows.shape[-1] if N is None else N
+    weights = np.zeros(size)
+    weights[0] = 1.0
+    weights[1 : (size + 1) // 2] = 2.0
+    if size % 2 == 0:
+        weights[size // 2] = 1.0
+    return np.moveaxis(np.fft.ifft(np.fft.fft(rows, size) * weights), -1, axis)
+
+
+def signal_sosfilt(sos, x, axis=-1, zi=None):
+    if zi is not None:
+        raise NotDifferentiated("sosfilt has no derivative rule with zi=")
+    for place in range(len(sos)):
+        x = scipy.signal.lfilter(sos[place, :3], sos[place, 3:], x, axis)
+    return x
+
+
+# ----------------------------------------------------------------------------- image filters
+
+
+def ndimage_maximum_filter(
+    input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
+):
+    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    return np.max(windows, axis=inner)
+
+
+def ndimage_minimum_filter(
+    input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
+):
+    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    return np.min(windows, axis=inner)
+
+
+def ndimage_grey_erosion(
+    input,
+    size=None,
+    footprint=None,
+    structure=None,
+    output=None,
+    mode="reflect",
+    cval=0.0,
+    origin=0,
+):
+    if structure is not None:
+        raise NotDifferentiated("grey_erosion has no derivative rule with structure=")
+    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    return np.min(windows, axis=inner)
+
+
+def ndimage_grey_dilation(
+    input,
+    size=None,
+    footprint=None,
+    structure=None,
+    output=None,
+    mode="reflect",
+    cval=0.0,
+    origin=0,
+):
+    if structure is not None or np.any(np.array(size) % 2 == 0):
+        raise NotDifferentiated("grey_dilation has a derivative rule for odd sizes alone")
+    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    return np.max(windows, axis=inner)
+
+
+_PADDED = {"reflect": "symmetric", "nearest": "edge", "mirror": "reflect", "wrap": "wrap"}
+
+
+def _windows(x, size, footprint, output, mode, cval, origin):
+    """What a filter sees at each place, and the axes of that."""
+    if size is None or footprint is not None or output is not None or origin != 0:
+        raise NotDifferentiated("this filter has a derivative rule for size= alone")
+    sizes = (size,) * x.ndim if isinstance(size, int) else tuple(size)
+    widths = [(n // 2, n - n // 2 - 1) for n in sizes]
+    if mode == "constant":
+        wide = np.pad(x, widths, constant_values=cval)
+    else:
+        wide = np.pad(x, widths, mode=_PADDED[mode])
+    inner = tuple(range(x.ndim, 2 * x.ndim))
+    return np.lib.stride_tricks.sliding_window_view(wide, sizes), inner
 
 
 # ------------------------------------------------------------------------------- distances
