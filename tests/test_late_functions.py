@@ -216,3 +216,29 @@ def test_other_parameters_of_an_outer_distribution_later():
         tl.check_grads(a_frozen_distribution, (X,))
     finally:
         NORMAL = before
+
+
+FACTORS = {"A": 2.0, "B": 3.0}
+
+
+def named_factor(x, make):
+    name, y = make(x)
+    return np.sum(y * y) * FACTORS[name.upper()]
+
+
+def first_of_the_names(x, make):
+    names, y = make(x)
+    parts = names.upper().split(",")
+    return np.sum(y * y) * FACTORS[parts[0]] * len(parts)
+
+
+def test_methods_of_strings_that_only_the_run_knows():
+    """What comes beside an array out of a function that is given may be a string."""
+    x = np.array([0.5, 1.2])
+    given = ((named_factor, "a", 2.0), (first_of_the_names, "b,a", 6.0))
+    for fn, names, factor in given:
+        found = tl.grad(fn)(x, lambda x, names=names: (names, x * x))
+        np.testing.assert_allclose(found, 4.0 * factor * x**3)
+        along = (tl.grad(fn)(x + h, lambda x, names=names: (names, x * x)) for h in (1e-6, -1e-6))
+        slope = np.subtract(*along) / 2e-6
+        np.testing.assert_allclose(slope, 12.0 * factor * x**2, rtol=1e-6)

@@ -33,6 +33,7 @@ from ..errors import UnsupportedError, with_article
 from ..frontend.cuts import raised_as
 from ..frontend.owners import is_library
 from ..frontend.structures import Structures, structures_of
+from ..ir.kind import OTHER
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
@@ -126,6 +127,8 @@ def _object_name(f: Method) -> str:
 
 def _known_structures(f: Method, name: str) -> Structures:
     """What is known of the object that a method is of; refused where that is nothing."""
+    if isinstance(f.owner, (str, bytes)):
+        return ((name, OTHER),)
     known = structures_of({name: f.owner})
     if not known:
         raise _not_followed(f)
