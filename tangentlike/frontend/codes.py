@@ -92,7 +92,8 @@ def may_have_made(
     """
     # (Methods of what a file imports are called by other instructions, from Python 3.11 on.)
     used = (name for each in _codes_in(code) for name in each.co_names)
-    modules = sorted({name for name in used if isinstance(outer.get(name), types.ModuleType)})
+    found = {name for name in used if isinstance(outer.get(name), types.ModuleType)}
+    modules = sorted(filter(str.isidentifier, found))  # (a test runner has `@pytest_ar`)
     alone = _compiled(node, owner, code, modules)
     if alone is None or same_program(alone, code) or _steps(alone) == _steps(code):
         return True
