@@ -75,10 +75,11 @@ class Pairs:
 
     def kept(self, keep: Callable[[str], bool]) -> Pairs:
         """The pairs of which both nodes are kept."""
-        gone = self._sets.mask(node for node in self._rows if not keep(node))
-        if not gone:
+        kept = set(filter(keep, self._rows))
+        if len(kept) == len(self._rows):
             return self
-        left = ((node, row & ~gone) for node, row in self._rows.items() if keep(node))
+        gone = self._sets.mask(self._rows.keys() - kept)
+        left = ((node, row & ~gone) for node, row in self._rows.items() if node in kept)
         return Pairs(self._sets, {node: row for node, row in left if row})
 
 
@@ -154,8 +155,10 @@ class Sharing(Problem[Pairs]):
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        is_live = self.facts.is_live_after
-        return pairs.kept(lambda node: is_live(stmt, owner(node)) or _is_given(node))
+        if not pairs:
+            return pairs
+        has, after = self.facts.sets.has, self.facts.live.after[self.facts.number(stmt)]
+        return pairs.kept(lambda node: has(after, owner(node)) or _is_given(node))
 
     def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""

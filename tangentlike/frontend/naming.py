@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
+from ..ir.facts import fact
+from ..ir.index import forms, references
 from ..ir.names import Names
 from .comprehensions import Comprehension
 from .nested import Define
@@ -36,9 +38,12 @@ def names_of(function: Function, inside: bool = True) -> Names:
     `inside` says whether variables of comprehensions count.
     """
     names = Names([*function.param_names, *function.free, function.name])
+    names.take(map(_root, fact(references, function)))
+    has_text = Opaque in fact(forms, function)
     for stmt in ir.statements(function.body):
         names.take(ir.binds(stmt))
-        for expr in ir.expressions(stmt):
+        names.take(ir.reads(stmt))
+        for expr in ir.expressions(stmt) if has_text else ():
             names.take(_names_in(expr, inside))
         if isinstance(stmt, Define) and inside:
             names.take(n for s in ir.statements(stmt.function.body) for n in ir.binds(s))

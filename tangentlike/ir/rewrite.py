@@ -101,6 +101,9 @@ def rebuild(expr: Expr, fn: ExpressionHook) -> Expr:
     return expr
 
 
+_MADE_OF_PARTS = (Call, Index, Attribute, Display, Lazy)  # (a union is made anew at each call)
+
+
 def located(expr: Expr, at: Place | None, values: Mapping[str, Expr] | None = None) -> Expr:
     """The same expression; its operations that have no place of their own are said to be at `at`.
 
@@ -109,7 +112,7 @@ def located(expr: Expr, at: Place | None, values: Mapping[str, Expr] | None = No
     """
     if isinstance(expr, Var):
         return expr if values is None else located(values.get(expr.name, expr), at)
-    if at is None or not isinstance(expr, Call | Index | Attribute | Display | Lazy):
+    if at is None or not isinstance(expr, _MADE_OF_PARTS):
         return expr if values is None else substitute(expr, values)
     found = rebuild(expr, lambda e: located(e, at, values))
     match found:
