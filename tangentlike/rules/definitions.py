@@ -145,7 +145,10 @@ def definition(obj: Any) -> Callable[..., Any] | None:
 
 def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     """The program of a call that the operation's rule does not state, or None."""
-    path = f"{attribute_of(obj, '__module__', None)}.{attribute_of(obj, '__name__', None)}"
+    name = str(attribute_of(obj, "__name__", None))
+    if name not in _OPTIONAL:
+        return None
+    path = f"{attribute_of(obj, '__module__', None)}.{name}"
     known = options.CALLS.get(path)
     if known is None or resolve(path) is not obj:
         return None
@@ -161,6 +164,9 @@ def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     except TypeError:
         return None
     return program
+
+
+_OPTIONAL = frozenset(path.rpartition(".")[2] for path in options.CALLS)
 
 
 def _is_usual(given: ir.Expr | None, values: tuple[Any, ...]) -> bool:
@@ -286,6 +292,8 @@ def _required(obj: Any) -> tuple[str, ...]:
 
 def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
     def expr(e: ir.Expr) -> ir.Expr:
+        if type(e) is ir.Var or type(e) is ir.Const:
+            return e
         e = _arrays_first(e)
         match e:
             case ir.Call(fn=ir.Ref(obj=obj)) if is_image_filter(obj):

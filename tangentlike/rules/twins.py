@@ -54,6 +54,8 @@ def array_modules() -> list[Any]:
 
 
 def _mirrors() -> list[tuple[Any, str]]:
+    if _BY_NAME.keys().isdisjoint(sys.modules.keys()):
+        return _registered
     known = [(sys.modules[name], of) for name, of in _BY_NAME.items() if name in sys.modules]
     return known + _registered
 
