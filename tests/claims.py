@@ -124,6 +124,8 @@ class _Watcher:
             dtype = _CLASSES.get(np.asarray(value).dtype.kind, "?")
             if kind.dtype not in ("?", dtype):
                 return f"dtype {dtype}"
+            if kind.grown is not None and np.ndim(value):
+                return self.shape(value, Kind("array", shape=kind.grown))
             return self.shape(value, kind)
         if kind.form == "object":
             return ""

@@ -52,6 +52,8 @@ def false_claim(kind: Kind, value: Any, sizes: dict[Any, int]) -> str | None:
         found = _CLASSES.get(np.asarray(value).dtype.kind, "?")
         if kind.dtype in _TRUE_OF and found not in _TRUE_OF[kind.dtype]:
             return f"its class is {found}"
+    if array and kind.grown is not None:
+        kind = kind.with_shape(kind.grown)
     if array and isinstance(kind.shape, tuple):
         return _false_shape(kind, value, sizes)
     if isinstance(value, tuple) and kind.items is not None:

@@ -192,6 +192,14 @@ def _indented(text: str) -> str:
     return "\n".join(" " + line for line in text.split("\n"))
 
 
+def test_a_product_that_a_sum_begins_with_needs_no_brackets() -> None:
+    first = " + ".join(f"some_part_of[{k}:]" for k in range(4))
+    text = f"residual = ({first}) / step * weight - source_of_it[1:-1]"
+    assert show(program(text).body) == (
+        f"residual = (\n    ({first})\n    / step\n    * weight\n    - source_of_it[1:-1]\n)"
+    )
+
+
 def test_folding_opens_the_outermost_brackets() -> None:
     items = "first_layer_weight, second_layer_weight, more_of_it"
     text = f"w = np.concatenate([{items}], axis=-1, out=w)\nnarrow = 1"

@@ -3,6 +3,7 @@ be there already, it is added."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -104,3 +105,240 @@ def test_gradients(case: int) -> None:
     found = tl.grad(f)(*single)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, tl.grad(f)(*args), rtol=1e-4)
+
+
+# What is stored first into an array that was made without derivatives replaces nothing that anybody
+# asks the adjoint of.
+
+
+def each(x, w):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = np.sin(x[i]) * w[i]
+    return np.sum(out**2)
+
+
+def back(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x) - 1, -1, -1):
+        out[i] = x[i] * w[i]
+    return out @ w
+
+
+def rows(x, w):
+    out = np.zeros((len(x), len(w)))
+    for i, v in enumerate(x):
+        out[i] = v * w
+    return np.sum(out**3)
+
+
+def rows_slice(x, w):
+    out = np.zeros((len(x), len(w)))
+    for i, v in enumerate(x):
+        out[i, :] = v * w
+    return np.sum(out**3)
+
+
+def recur(x, w):
+    out = np.zeros(len(x))
+    out[0] = x[0]
+    for i in range(1, len(x)):
+        out[i] = out[i - 1] * w[i] + x[i]
+    return np.sum(out * w)
+
+
+def twice(x, w):
+    out = np.zeros(len(x))
+    for k in range(2):
+        for i in range(len(x)):
+            out[i] = x[i] * w[i] + out[i] * 0.5 * k
+    return np.sum(out**2)
+
+
+def same_place(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[0] = x[i] * w[i]
+    return np.sum(out**2)
+
+
+def modulo(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i % 2] = x[i] * w[i]
+    return np.sum(out**2)
+
+
+def updated_before(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] += x[i]
+        out[i] = x[i] * w[i] * out[i]
+    return np.sum(out**2)
+
+
+def two_loops(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = x[i] ** 2
+    s = np.sum(out)
+    for i in range(len(x)):
+        out[i] = out[i] * w[i] * s
+    return np.sum(out**2)
+
+
+def in_two_halves(x, w):
+    out = np.zeros(len(x))
+    out[:2] = x[:2] * w[:2]
+    out[2:] = x[2:] ** 2
+    return np.sum(out * w)
+
+
+def whole_then(x, w):
+    out = np.zeros(len(x))
+    out[:] = x * w
+    out[1] = x[0]
+    return np.sum(out * w)
+
+
+def returned(x, w):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = x[i] * w[i]
+    return out
+
+
+def in_outer(x, w):
+    s = 0.0
+    for k in range(3):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            out[i] = x[i] * w[k]
+        s += np.sum(out**2)
+    return s
+
+
+def viewed(x, w):
+    out = np.zeros(len(x))
+    v = out[::-1]
+    v[:] = x
+    for i in range(len(x)):
+        out[i] = x[i] * w[i]
+    return np.sum(out * v)
+
+
+def doubled_into(o, x):
+    o[:] = x * 2.0
+
+
+def by_helper(x, w):
+    out = np.zeros(len(x))
+    doubled_into(out, x)
+    for i in range(len(x)):
+        out[i] = x[i] * w[i]
+    return np.sum(out**2)
+
+
+def by_helper_later(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = x[i] * w[i]
+    doubled_into(out, x)
+    return np.sum(out**2)
+
+
+def fills(x, w):
+    out = np.zeros(len(x))
+    out.fill(x[0])
+    np.add.at(out, [0, 1], x[:2])
+    for i in range(2):
+        out[i] = x[i] * w[i]
+    return np.sum(out**2)
+
+
+def matrix(x, w):
+    n = len(x)
+    K = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            K[i, j] = np.exp(-((x[i] - x[j]) ** 2) * w[0])
+    return np.sum(K**2) + K[0, 1]
+
+
+def tri(x, w):
+    n = len(x)
+    K = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            K[i, j] = x[i] * x[j]
+            K[j, i] = K[i, j]
+    return np.sum(K * w)
+
+
+def skip(x, w):
+    out = np.empty(len(x))
+    i = 0
+    while i < len(x):
+        out[i] = x[i] * w[i]
+        i += 1
+    return np.sum(out**2)
+
+
+def rebound_key(x, w):
+    out = np.zeros(len(x))
+    k = 0
+    for i in range(len(x)):
+        out[k] = x[i] * w[i]
+        k = 1 if i > 1 else k + 1
+    return np.sum(out**2)
+
+
+def branch(x, w):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 0.3:
+            out[i] = x[i] * w[i]
+        else:
+            out[i] = w[i] ** 2
+    return np.sum(out**2)
+
+
+FIRST = [each, back, rows, rows_slice, recur, in_two_halves, matrix]
+LATER = [
+    twice,
+    same_place,
+    modulo,
+    updated_before,
+    two_loops,
+    whole_then,
+    in_outer,
+    viewed,
+    by_helper,
+    by_helper_later,
+    fills,
+    tri,
+    skip,
+    rebound_key,
+    branch,
+]
+
+
+@pytest.mark.parametrize("fn", FIRST + LATER)
+def test_adjoints_of_what_is_filled_entry_by_entry(fn):
+    rng = np.random.default_rng(0)
+    args = rng.random(4), rng.random(4)
+    tl.check_grads(fn, args, wrt=(0, 1), order=2)
+    found = tl.jacrev(tl.grad(fn, wrt=(0, 1)), wrt=(0, 1))(*args)
+    hessian = tl.hessian(fn, wrt=(0, 1))(*args)
+    for a, b in itertools.product(range(2), repeat=2):
+        np.testing.assert_allclose(found[a][b], hessian[a][b], rtol=1e-9, atol=1e-12)
+    if fn in FIRST:
+        source = tl.grad(fn, wrt=(0, 1), example=args).source
+        assert "] = 0.0" not in source, source
+
+
+def test_jacobians_of_what_is_filled_and_returned():
+    args = np.array([0.3, 0.8, 0.1]), np.array([1.1, 0.2, 0.7])
+    found = tl.jacrev(returned, wrt=(0, 1))(*args)
+    for one, other in zip(found, tl.jacfwd(returned, wrt=(0, 1))(*args)):
+        np.testing.assert_allclose(one, other)

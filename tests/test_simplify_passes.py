@@ -49,6 +49,45 @@ CHANGES = {
     "like terms": (fold_algebra, "g_bar * x + g_bar * x", "2.0 * g_bar * x"),
     "one over": (fold_algebra, "g_bar * (1.0 / x)", "g_bar / x"),
     "half over": (fold_algebra, "g_bar * (0.5 / x)", "0.5 * g_bar / x"),
+    "over a power of two": (fold_algebra, "2.0 * (g_bar / 4.0)", "0.5 * g_bar"),
+    "over a number": (fold_algebra, "2.0 * (g_bar / 3.0)", "2.0 * (g_bar / 3.0)"),
+    "over one thing after another": (
+        fold_algebra,
+        "2.0 * (-0.5 * g_bar / s / s) * x",
+        "-g_bar / s / s * x",
+    ),
+    "one over a power of two": (
+        fold_algebra,
+        "2.0 * (1.0 / h_bar / 4.0) * g_bar",
+        "0.5 * g_bar / h_bar",
+    ),
+    "number of a part": (
+        fold_algebra,
+        "2.0 * (0.5 * (2.0 * g_bar) / s)[:, None] * x",
+        "2.0 * (g_bar / s)[:, None] * x",
+    ),
+    "sign of a part": (fold_algebra, "-(-1.0 / g_bar)[:, None] * x", "(1.0 / g_bar)[:, None] * x"),
+    "number of a sum": (
+        fold_algebra,
+        "-np.sum(2.0 * g_bar * x, axis=0)",
+        "-2.0 * np.sum(g_bar * x, axis=0)",
+    ),
+    "minus of minuses": (
+        fold_algebra,
+        "g_bar - (-g_bar - h_bar) * x",
+        "g_bar + (g_bar + h_bar) * x",
+    ),
+    "minus a difference": (fold_algebra, "-(g_bar - h_bar) * x", "(h_bar - g_bar) * x"),
+    "one mask": (
+        fold_algebra,
+        "2.0 * np.where(m, g_bar, 0.0) * np.where(m, x, 0.0)",
+        "2.0 * np.where(m, g_bar * x, 0.0)",
+    ),
+    "two masks": (
+        fold_algebra,
+        "np.where(m, g_bar, 0.0) * np.where(k, x, 0.0)",
+        "np.where(m, g_bar, 0.0) * np.where(k, x, 0.0)",
+    ),
     "first power": (fold_algebra, "g_bar ** 1", "1.0 * g_bar ** 1"),
     "zero": (fold_algebra, "g_bar * x + 0.0", "g_bar * x"),
     "unbroadcast twice": (
@@ -116,8 +155,19 @@ def test_updates_take_the_sign():
     assert after(fold_algebra, text) == "g_bar = a * b\nx_bar -= g_bar\nx_bar += 2.0 * g_bar\n"
 
 
+def test_updates_take_the_sign_of_a_sum_that_has_one():
+    text = "# adjoint\ng_bar = a * b\nh_bar = 0.5 * a * b\nx_bar += -g_bar - h_bar\nx_bar -= h_bar - g_bar\n"
+    text += "x_bar -= (-g_bar - h_bar) * a\n"
+    found = after(fold_algebra, text)
+    assert found.splitlines()[2:] == [
+        "x_bar -= g_bar + h_bar",
+        "x_bar -= h_bar - g_bar",
+        "x_bar += (g_bar + h_bar) * a",
+    ]
+
+
 def test_the_users_lines_are_not_folded():
-    text = "y = 1.0 * x + 0.0\nz = y - -x\n"
+    text = "y = 1.0 * x + 0.0\nz = y - -x\nw = 2.0 * (x / 4.0) * np.sum(2.0 * x)\n"
     assert after(fold_algebra, text) == text
 
 
@@ -220,6 +270,52 @@ BLOCKS = {
         s_bar = h_bar * h
         h = h_saved.pop()
         w_bar += s_bar * h
+        """,
+    ),
+    "a binding that waits for readers before and after it": (
+        delay_restores,
+        """
+        # adjoint
+        t = s_bar
+        q_bar = s_bar * p
+        s_bar = s_bar * r
+        a_bar = t * c
+        s_bar = s_bar - c
+        """,
+        """
+        q_bar = s_bar * p
+        a_bar = s_bar * c
+        s_bar = s_bar * r
+        s_bar = s_bar - c
+        """,
+    ),
+    "a binding does not wait for who reads both": (
+        delay_restores,
+        """
+        # adjoint
+        t = s_bar
+        s_bar = s_bar * r
+        a_bar += t * s_bar
+        """,
+        """
+        t = s_bar
+        s_bar = s_bar * r
+        a_bar += t * s_bar
+        """,
+    ),
+    "a name that is given its own value": (
+        propagate_copies,
+        """
+        # adjoint
+        t_bar = s_bar
+        a_bar = t_bar * r
+        s_bar = t_bar
+        b_bar = t_bar + s_bar
+        """,
+        """
+        t_bar = s_bar
+        a_bar = s_bar * r
+        b_bar = s_bar + s_bar
         """,
     ),
     "our own update of a place": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import time
 
 import numpy as np
@@ -416,6 +417,28 @@ def test_numbers_of_quotients_are_multiplied():
     df = tl.grad(normalised, wrt=(0, 1), example=args)
     assert "sqrt_xx_bar / sqrt_xx * x2" in df.source and "2.0 * (0.5" not in df.source
     tl.check_grads(normalised, args, wrt=(0, 1))
+
+
+def stepped(u, v, steps):
+    for _ in range(steps):
+        p = u * v
+        u, v = (
+            u - 0.5 * p * np.roll(u, 1) + 0.035 * (1.0 - u),
+            v + 0.08 * np.roll(v, 1) + p - 0.1 * v,
+        )
+    return np.sum(u * v)
+
+
+def test_adjoints_of_sums_that_go_on_are_not_copied():
+    rng = np.random.default_rng(0)
+    args = rng.random(4), rng.random(4), 3
+    df = tl.grad(stepped, wrt=(0, 1), example=args)
+    sweep = df.source.partition("reversed(")[2]
+    assert "v_bar = 0.9 * v_bar" in sweep and "difference" not in sweep.replace(
+        "difference_bar", ""
+    )
+    assert not re.search(r"^ *\w+_bar = \w+_bar( *#.*)?$", sweep.replace("p_bar = v_bar", ""), re.M)
+    tl.check_grads(stepped, args, wrt=(0, 1), order=2)
 
 
 def test_eigenvalues_are_a_vector():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.generator import loaded
 from tests.test_claims_hold import false_claims
 
 RNG = np.random.default_rng(11)
@@ -204,3 +205,161 @@ def new_axes(x, y):
 def test_new_axes_beside_an_ellipsis():
     x, y = RNG.normal(size=2), RNG.normal(size=3)
     tl.check_grads(new_axes, (x, y), wrt=(0, 1))
+
+
+# Sums and products that begin as a number of the program's, and are arrays after a round.
+
+
+def fourier(c, t, n):
+    y = 0.0
+    for k in range(n):
+        y = y + c[k] * np.sin(k * t)
+    return np.sum(y**2)
+
+
+def from_an_integer(c, t, n):
+    y = 0
+    for k in range(n):
+        y += c[k] * np.sin(k * t)
+    return np.sum(y**2)
+
+
+def product(c, t, n):
+    y = 1.0
+    for k in range(n):
+        y = y * np.exp(c[k] * t)
+    return np.sum(y)
+
+
+def decayed(c, t, n):
+    y = 0.5
+    for k in range(n):
+        y = 0.9 * c[0] * y + c[k] * t
+    return np.sum(y * y)
+
+
+def kept(c, t, n):
+    y, rows = 1.0, []
+    for k in range(n):
+        rows.append(y * c[k])
+        y = y + c[k] * t
+    return np.sum(rows[0] * t) + np.sum(rows[n - 1] ** 2) + np.sum(y)
+
+
+def stored(c, t, n):
+    y, table = 1.0, np.zeros((n, len(t)))
+    for k in range(n):
+        table[k] = y * c[k]
+        y = y * c[k] * t
+    return np.sum(table**2 * t)
+
+
+def perhaps_never(c, t, n):
+    y = 2.0
+    k = 0
+    while k < n - 3:
+        y = y * c[k] + t
+        k += 1
+    return np.sum(y * c[0])
+
+
+def reset(c, t, n):
+    total = 0.0
+    for i in range(n):
+        y = 1.0
+        for k in range(n):
+            y = y * c[k] + t * c[i]
+            if k > 1:
+                y = 3.0
+        total = total + y * t
+    return np.sum(total)
+
+
+def active_number(c, t, n):
+    y = c[1]
+    for k in range(n):
+        y = y * c[k] + t
+    return np.sum(y * y)
+
+
+def active_in_a_branch(c, t, n):
+    y = 0.0
+    for k in range(n):
+        if k == 1:
+            y = c[1]
+        y = y * c[k] + t * y
+    return np.sum(y * y)
+
+
+def wider_and_wider(c, t, n):
+    y = 1.0
+    for k in range(n):
+        y = y * c[k] + (t if k < 2 else np.outer(t, t))
+    return np.sum(y * t)
+
+
+def of_length_one(c, t, n):
+    y = 0.0
+    for k in range(n):
+        y = y + t[:1] * c[k]
+    y = y * t
+    return np.sum(y)
+
+
+def dotted(c, t, n):
+    y = 1.0
+    for k in range(n):
+        y = np.dot(y, c[k]) + t
+        y = np.maximum(y, 0.1 * y)
+    return y @ t
+
+
+BEGUN = [
+    fourier,
+    from_an_integer,
+    product,
+    decayed,
+    kept,
+    stored,
+    perhaps_never,
+    reset,
+    active_number,
+    active_in_a_branch,
+    wider_and_wider,
+    of_length_one,
+    dotted,
+]
+
+
+@pytest.mark.parametrize("fn", BEGUN)
+def test_numbers_that_become_arrays(fn):
+    rng = np.random.default_rng(0)
+    args = rng.random(3) + 0.2, rng.random(4) + 0.1, 3
+    assert false_claims(fn, args) == []
+    tl.check_grads(fn, args, wrt=(0, 1), order=2)
+    found = tl.jacrev(tl.grad(fn, wrt=(0, 1)), wrt=(0, 1))(*args)
+    hessian = tl.hessian(fn, wrt=(0, 1))(*args)
+    for a, b in itertools.product(range(2), repeat=2):
+        np.testing.assert_allclose(found[a][b], hessian[a][b], rtol=1e-9, atol=1e-12)
+    if fn in BEGUN[:3]:
+        source = tl.grad(fn, wrt=(0, 1), example=args).source
+        assert "unbroadcast(" not in source, source
+
+
+@pytest.mark.parametrize("bound", [0, 0.0, 0.25, -1])
+def test_numbers_that_the_program_states_bound_without_a_helper(bound):
+    def fn(x):
+        return np.sum(np.maximum(x, bound) ** 2 + np.minimum(bound, x) * x**2)
+
+    value = f"np.sum(np.maximum({bound}, x) ** 2 + np.minimum(x, {bound}) * x**3)"
+    source = f"def turned(x):\n    return {value}\n"
+    turned = loaded(source, f"bounded by {bound}", {"np": np})["turned"]
+    x = RNG.normal(size=6) * 2.0
+    tl.check_grads(turned, (x,), order=2)
+    tl.check_grads(fn, (x,), order=2)
+    source = tl.grad(turned, example=(x,)).source
+    assert "np.heaviside(" in source and "greater_share" not in source
+    at_bound = np.full(2, float(bound))
+    share = tl.grad(turned)(at_bound)
+    both = 0.5 * (2.0 * at_bound + at_bound**3) + 3.0 * bound * at_bound**2
+    np.testing.assert_allclose(share, both)  # (half of a tie)

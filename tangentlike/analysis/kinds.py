@@ -248,10 +248,27 @@ class _Inference:
             # (What a container holds may depend on itself; that it is one does not.)
             forms = {kind.form for kind in kinds}
             return Kind(forms.pop()) if forms in ({"list"}, {"dict"}) else UNKNOWN
-        joined = kinds[0]
-        for kind in kinds[1:]:
-            joined = joined.join(kind)
+        joined = self._grown(name) or functools.reduce(Kind.join, kinds)
         return self._refined(name, joined) if self._bears(name, kinds) else joined
+
+    def _grown(self, name: str) -> Kind | None:
+        """What `y` is that begins as `y = 0.0` and to which arrays of one shape are added."""
+        stated, others = [], []
+        for number, kind in self.of_definition[name].items():
+            match self.statements[number] if number >= 0 else None:
+                case ir.Assign(value=ir.Const()) if kind.form == "number":
+                    stated.append(kind)
+                case _:
+                    others.append(kind)
+        if not stated or not others:
+            return None
+        array = functools.reduce(Kind.join, others)
+        shape = array.shape if array.form == "array" else array.grown
+        if not isinstance(shape, tuple) or not shape:
+            return None
+        grown = Kind("array", shape=shape)
+        dtype = functools.reduce(Kind.join, [array, *stated]).dtype
+        return Kind("value", dtype, grown=shape) if grown.spans(grown) else None
 
     def _bears(self, name: str, kinds: list[Kind]) -> bool:
         """Whether what the uses of a name prove may hold of all its definitions: a use tells only
@@ -269,7 +286,7 @@ class _Inference:
             return kind
         checked = kind.form == "value" and seen.form == "number"
         if kind.form == "unknown" or seen.form == "array" or checked:
-            kind = ir.replaced(kind, form=seen.form)
+            kind = ir.replaced(kind, form=seen.form, grown=None)
         if not isinstance(kind.shape, tuple) and isinstance(seen.shape, tuple):
             kind = self._named(name, ir.replaced(kind, shape=seen.shape))
         return kind

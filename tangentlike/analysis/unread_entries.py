@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from .. import ir
+from ..frontend.owners import is_operation
 from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
 from .memory import Sources, base_names
 from .regions import Access, Regions
 from .sharing import owner
-from .structure import Structure, shape_only
+from .structure import ROOT, Structure, shape_only
 
 _ITEMS = ("unknown", "value", "list")
+_WITHOUT_DERIVATIVES = (np.empty, np.zeros, np.ones, np.empty_like, np.zeros_like, np.ones_like)
 _DEEPEST = 8  # names that are followed to the array that they are entries of
 
 
@@ -65,6 +69,41 @@ class UnreadEntries:
             for read, alias in latest_first
             if not self._is_of_round(alias, read.stmt, write)
         )
+
+    def fills(self, stmt: ir.Store) -> bool:
+        """Whether a statement stores the first entries with derivatives into an array that was made
+        without any: nobody asks for the adjoint of what was there before."""
+        match stmt.target:
+            case ir.Index(ir.Var(name)):
+                pass
+            case _:
+                return False
+        made = self.facts.single(name)
+        match made:
+            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if obj in _WITHOUT_DERIVATIVES:
+                if self.facts.block_of(made) != ROOT:
+                    return False
+            case _:
+                return False
+        alone = self._members.get(self.aliases.class_of(name), {name}) == {name}
+        if not alone or name in self.facts.kept:
+            return False
+        this = Access(stmt, name, stmt.target.key)
+        for other in ir.statements(self.facts.function.body):
+            match other:
+                case ir.OpaqueStmt() if name in ir.reads(other):
+                    return False
+                case ir.Store(target=ir.Index(ir.Var(base), key)) if base == name:
+                    written: ir.Expr | None = key
+                case _ if name in map(owner, self.sources.written(other)) or _hands_over(
+                    name, other
+                ):
+                    written = None
+                case _:
+                    continue
+            if self.regions.may_meet_later(Access(other, name, written), this):
+                return False
+        return True
 
     def _is_of_round(self, alias: str, read: ir.Stmt, write: Access) -> bool:
         """Whether an array is made in each round of the loop that it is written in, and read
@@ -171,6 +210,18 @@ class UnreadEntries:
         if not isinstance(stmt, ir.Store) or read != stmt.value or not isinstance(read, ir.Var):
             return False
         return self.facts.used_by.get(read.name, []) == [stmt]
+
+
+def _hands_over(name: str, stmt: ir.Stmt) -> bool:
+    """Whether a statement gives an array to what may write it: to any call but of an operation."""
+    for expr in ir.expressions(stmt):
+        for part in ir.walk(expr):
+            known = isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)
+            if known and is_operation(part.fn.obj):  # type: ignore[union-attr]
+                continue
+            if isinstance(part, ir.Call | ir.Opaque) and name in ir.names_in(part):
+                return True
+    return False
 
 
 def _reads(stmt: ir.Stmt) -> Iterator[ir.Expr]:

@@ -81,7 +81,8 @@ class Kind:
     What a `lasting` list or dict holds stays what is said, whatever the program puts into it.
     `module` is the module that a value (of the form "other") is. `exact` is known of parameters
     only, for the tests that it decides. `length` is how many
-    items a list or tuple has that one statement makes, and one reads.
+    items a list or tuple has that one statement makes, and one reads. A value that begins as a
+    number which the program states, and is an array of one shape afterwards, has `grown` to that.
     """
 
     form: str = "unknown"
@@ -98,6 +99,7 @@ class Kind:
     names: tuple[str, ...] = ()
     lasting: bool = False
     length: int | None = None
+    grown: Shape = None
 
     @property
     def rank(self) -> int | None:
@@ -152,6 +154,8 @@ class Kind:
         """
         if self == other:
             return self
+        if self.grown is None and other.grown is not None:
+            return other.join(self)
         if NOTHING in (self, other) and (self.module is not None or other.module is not None):
             return self if self.module is not None else other
         forms = {self.form, other.form}
@@ -175,7 +179,20 @@ class Kind:
             self.cls if self.cls is other.cls else None,
             names=self.names if self.names == other.names else (),
             lasting=self.lasting and other.lasting,
+            grown=self.grown if self.grown in (other.grown, other.shape) else None,
         )
+
+    def grown_with(self, other: Kind) -> Shape:
+        """What an elementwise result with another value has grown to, if it is not known to be an
+        array: of a number nothing else is asked.
+
+        >>> begun = Kind("value", grown=("n!",))
+        >>> begun.grown_with(Kind("number")), begun.grown_with(Kind("array", shape=("m",)))
+        (('n!',), None)
+        """
+        if other.form == "number" or other.grown == self.grown:
+            return self.grown
+        return None
 
     def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
         """What is true of the items of two tuples of one class and length, or of two dicts with

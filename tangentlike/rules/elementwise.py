@@ -53,7 +53,6 @@ partials(
         "np.square": "2.0 * x",
         "np.reciprocal": "-y * y",
         # larger, smaller, clip
-        "np.minimum(a, b)": ("greater_share(b, a)", "greater_share(a, b)"),
         "np.fmax(a, b)": (
             "np.where(np.isnan(b), 1.0, greater_share(a, b))",
             "np.where(np.isnan(a), 1.0, greater_share(b, a))",
@@ -116,9 +115,32 @@ def arccosh(y, x):
 def maximum(y, a, b):
     if b == 0:
         dy_da = np.heaviside(a, 0.5)
+    elif is_literal(b):
+        dy_da = np.heaviside(a - b, 0.5)
     else:
         dy_da = greater_share(a, b)
-    dy_db = greater_share(b, a)
+    if a == 0:
+        dy_db = np.heaviside(b, 0.5)
+    elif is_literal(a):
+        dy_db = np.heaviside(b - a, 0.5)
+    else:
+        dy_db = greater_share(b, a)
+
+
+@rule(np.minimum)
+def minimum(y, a, b):
+    if b == 0:
+        dy_da = np.heaviside(-a, 0.5)
+    elif is_literal(b):
+        dy_da = np.heaviside(b - a, 0.5)
+    else:
+        dy_da = greater_share(b, a)
+    if a == 0:
+        dy_db = np.heaviside(-b, 0.5)
+    elif is_literal(a):
+        dy_db = np.heaviside(a - b, 0.5)
+    else:
+        dy_db = greater_share(a, b)
 
 
 @rule(np.clip, np.ndarray.clip)

@@ -162,11 +162,24 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     if a.form == b.form == "number":
         return Kind("number", dtype, ())
     shape = broadcast_shapes(a, b)
+    if shape is None and (a.grown is not None or b.grown is not None):
+        return _with_grown(a, b, dtype)
     if "array" in (a.form, b.form):
         # Two 0-d arrays give a NumPy scalar.
         sure = any(k.form == "array" and k.rank is not None and k.rank > 0 for k in (a, b))
         return Kind("array" if sure else "value", dtype, shape)
     return Kind("value", dtype, shape)
+
+
+def _with_grown(a: Kind, b: Kind, dtype: str) -> Kind:
+    """The same where one began as a number: an array as large as what it grows to is the whole."""
+    begun, other = (a, b) if a.grown is not None else (b, a)
+    grown = Kind("array", shape=begun.grown)
+    if other.form == "array" and other.spans(grown) and grown.spans(other):
+        return Kind("array", dtype, other.shape)
+    if "array" in (a.form, b.form):
+        return Kind("array" if other.rank else "value", dtype)
+    return Kind("value", dtype, grown=begun.grown_with(other))
 
 
 def promote(a: str, b: str) -> str:

@@ -15,7 +15,7 @@ def by_name_grad(w, x, name):
     # adjoint
     # return np.sum(ACTIVATIONS[name](w * x)) + ACTIVATIONS["tanh"](w[0])
     total_bar = scalar_seed(sum_part_product + part2_w_0)
-    sum_part_product_bar = unbroadcast(total_bar, sum_part_product)
+    sum_part_product_bar = np.sum(total_bar)
     w_0_bar = part2_bwd(part2_tape, total_bar)
     w_bar = zeros_like(w)
     add_at(w_bar, 0, w_0_bar)

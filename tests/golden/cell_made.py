@@ -82,7 +82,7 @@ def cell_made_grad(w, u, xs):
     ratio = total / cell_count
     # adjoint
     ratio_bar = scalar_seed(ratio)           # return total / cell.count
-    total_bar = unbroadcast(ratio_bar / cell_count, total)
+    total_bar = np.sum(ratio_bar / cell_count)
     cell_bar = zeros_like(cell)
     cell_bar.count = accumulate(cell_bar.count, -ratio_bar * (ratio / cell_count))
     xs_bar = zeros_like(xs)

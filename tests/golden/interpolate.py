@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import scalar_seed, unbroadcast
+from tangentlike.runtime import scalar_seed
 
 
 def interpolate_grad(x: float, table: np.ndarray):
@@ -12,9 +12,9 @@ def interpolate_grad(x: float, table: np.ndarray):
     # adjoint
     # return (1.0 - t) * table[k] + t * table[k + 1]
     total_bar = scalar_seed(difference * table[k] + t * table[k + 1])
-    t_bar = unbroadcast(total_bar * table[k + 1], t)
+    t_bar = np.sum(total_bar * table[k + 1])
     table_bar = np.zeros_like(table)
     table_bar[k + 1] += total_bar * t
     table_bar[k] += total_bar * difference
-    t_bar -= unbroadcast(total_bar * table[k], difference)
+    t_bar -= np.sum(total_bar * table[k])
     return t_bar, table_bar

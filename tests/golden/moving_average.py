@@ -26,10 +26,8 @@ def moving_average_grad(xs: np.ndarray, rate: float):
         # mean = (1.0 - rate) * mean + rate * x
         product_bar = unbroadcast(mean_bar, product)
         product2_bar = unbroadcast(mean_bar, x)
-        rate_bar += unbroadcast(product2_bar * x, rate)
         x_bar = product2_bar * rate
-        difference = 1.0 - rate
-        mean_bar = product_bar * difference
-        rate_bar -= unbroadcast(product_bar * mean, difference)
+        mean_bar = product_bar * (1.0 - rate)
+        rate_bar += np.sum(product2_bar * x) - np.sum(product_bar * mean)
         add_at(xs_bar, i, x_bar)
     return xs_bar, rate_bar

@@ -21,9 +21,9 @@ def nested_target_grad(x, y):
         product, s = saved.pop()
         product2_bar = unbroadcast(total_bar, s)
         product_bar = unbroadcast(total_bar, product)
-        b_bar = unbroadcast(product_bar * c, b)
+        b_bar = np.sum(product_bar * c)
         c_bar = product_bar * b
-        w_bar = unbroadcast(product2_bar * s, w)
+        w_bar = np.sum(product2_bar * s)
         s_bar = product2_bar * w
         parts_bar[i][0] += w_bar
         parts_bar[i][1][0] += b_bar

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import numpy as np
 from tangentlike.runtime import (
-    add_at, power_slope, scalar_seed, sum_items_bar, unbroadcast, zeros_like,
+    add_at, power_slope, scalar_seed, sum_items_bar, zeros_like,
 )
 
 
@@ -20,8 +21,7 @@ def polynomial_grad(cs, x: float):
         c_bar = zeros_like(cs[i])
         if i != 1:
             product_bar = items_bar.pop()
-            power = x**i
-            c_bar += product_bar * power
-            x_bar += unbroadcast(product_bar * cs[i], power) * power_slope(x, i)
+            c_bar += product_bar * x**i
+            x_bar += np.sum(product_bar * cs[i]) * power_slope(x, i)
         add_at(cs_bar, i, c_bar)
     return cs_bar, x_bar

@@ -66,7 +66,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         product2_bar = unbroadcast(b_bar[1:-1], product2)
         product_bar = product2_bar * p[:-2]
         p_bar[:-2] += product2_bar * product
-        c_bar += unbroadcast(product_bar * p[2:], c)
+        c_bar += np.sum(product_bar * p[2:])
         p_bar[2:] += product_bar * c
         b_bar[1:-1] = 0.0
     return p_bar, b_bar, c_bar

@@ -19,8 +19,8 @@ def with_errstate_grad(x):
         x_bar = unbroadcast(
             (
                 -ratio_bar
-                * np.where(unselected, ratio, 0.0)
                 / np.where(unselected, x, 1.0)
+                * np.where(unselected, ratio, 0.0)
             ),
             x,
         )

@@ -348,7 +348,8 @@ class _Reader(ir.Rewriter):
             return False
         match update.target:
             case ir.Var(name):
-                again = name in self.function.param_names or len(self.facts.definitions[name]) > 1
+                definitions = self.facts.definitions.get(name, ())  # (none: the program raises)
+                again = name in self.function.param_names or len(definitions) > 1
                 return again and isinstance(stmt, ir.Assign) and name in ir.binds(stmt)
             case ir.Attribute(_, field):
                 effects = sources.effects(value)

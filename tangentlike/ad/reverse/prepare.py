@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
@@ -45,6 +46,34 @@ class Preparation(ir.Rewriter):
     def run(self) -> ir.Function:
         """The prepared function; the same one where nothing changes, whose facts then hold."""
         return self.rewritten(self.function)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        """Also, sums within a line are made where they are added to.
+
+        Of `u = u - p * d + c * np.roll(u, 1)` the sweep comes to `u - p * d` first then: the
+        adjoint of the new `u` becomes that of the old one before anything else is added to that.
+        """
+        out = list(super().block(block))
+        for at in reversed(range(len(out))):
+            to = self._reader_of_sum(at, out)
+            if to > at + 1:
+                out.insert(to - 1, out.pop(at))
+        return ir.unless_same(out, block)
+
+    def _reader_of_sum(self, at: int, block: list[ir.Stmt]) -> int:
+        """Where the sum is that reads a sum, with only temporaries in between; `at` otherwise."""
+        stmt = block[at]
+        if not _is_sum(stmt) or stmt.target not in self.context.temporaries:
+            return at
+        if any(map(self.aliases.is_written, ir.names_in(stmt.value))):
+            return at
+        for to in range(at + 1, len(block)):
+            other = block[to]
+            if stmt.target in ir.reads(other):
+                return to if _is_sum(other) else at
+            if not isinstance(other, ir.Assign) or other.target not in self.context.temporaries:
+                return at
+        return at
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         match stmt:
@@ -251,6 +280,13 @@ class Preparation(ir.Rewriter):
     def _fresh(self, wanted: str, kind: Kind) -> str:
         name = self.context.fresh(wanted, kind, temporary=True)
         return name
+
+
+def _is_sum(stmt: ir.Stmt) -> TypeGuard[ir.Assign]:
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=operator.add | operator.sub))):
+            return True
+    return False
 
 
 def _is_steady(fn: ir.Expr) -> bool:

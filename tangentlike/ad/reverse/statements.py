@@ -158,8 +158,22 @@ class Statements:
         if not c.elementwise or not isinstance(stmt.target, str):
             return c
         whole = self.context.kind_of(ir.Var(stmt.target))
-        value = plain_sum(c.value, whole, self.context)
+        if whole.grown is not None:  # (here it has)
+            whole = self.context.kind_of(stmt.value)
+        summed = of_grown if self._begins_stated(c.name) else plain_sum
+        value = summed(c.value, whole, self.context)
         return c if value is c.value else dataclasses.replace(c, value=value)
+
+    def _begins_stated(self, name: str) -> bool:
+        """Whether a value is an array, but for numbers that the program states."""
+        if self.context.kind_of(ir.Var(name)).grown is None:
+            return False
+        values = [getattr(s, "value", None) for s in self.presence.facts.definitions.get(name, ())]
+        return all(
+            isinstance(value, ir.Const)
+            or (value is not None and self.context.kind_of(value).form == "array")
+            for value in values
+        )
 
     def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
         """The status of `c.value` as an adjoint, given that of the result's adjoint."""
@@ -255,8 +269,11 @@ class Statements:
             reverse_store(stmt, stmt.target, name, adjoints, self.context)
             return
         assert isinstance(stmt.target.base, ir.Var)
-        before = self.masks.before(base)
-        adjoints.own(base)
+        before, fills = self.masks.before(base), self.presence.unread.fills(stmt)
+        if fills and base not in adjoints.scalars:
+            adjoints.materialise(base)
+        else:
+            adjoints.own(base)
         refuse_slice_of_list(stmt, stmt.target, self.context)
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
         element = self.context.kind_of(stmt.target)
@@ -278,7 +295,8 @@ class Statements:
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
             zero = ir.Call(self.context.helper("zeros_like"), (entry,))
-        adjoints.store(entry, zero)
+        if not fills:
+            adjoints.store(entry, zero)
         if stmt.target.base.name == base:
             self.masks.written(base, stmt.target.key, before, stmt)
         if own and isinstance(given, ir.Var):
@@ -495,6 +513,17 @@ def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
     return ir.Call(_NEG, (total,)) if negated else total
 
 
+def of_grown(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
+    """The same for x that is a number only while it is one that the program states, which has no
+    derivative: `g` where it is as large as what x grows to."""
+    if is_call(value, context.helper("unbroadcast").obj):
+        assert isinstance(value, ir.Call)
+        g, like = value.args
+        if Kind("array", shape=context.kind_of(like).grown).spans(whole):
+            return g
+    return plain_sum(value, whole, context)
+
+
 def _options(whole: Kind, part: Kind) -> tuple[tuple[str, ir.Expr], ...] | None:
     """Arguments of `np.sum` that take the shape of `whole` to that of `part`.
 
@@ -502,11 +531,16 @@ def _options(whole: Kind, part: Kind) -> tuple[tuple[str, ir.Expr], ...] | None:
     >>> _options(Kind("array", "float", ("n", "m")), vector)
     (('axis', Const(value=0)),)
     """
-    if whole.form != "array" or "complex" in (whole.dtype, part.dtype):
+    if "complex" in (whole.dtype, part.dtype):
         return None
-    if part.form == "number":
+    if part.form == "number" and whole.form in ("array", "value"):
         return ()
-    if part.form != "array" or not isinstance(part.shape, tuple) or not part.shape:
+    if (
+        whole.form != "array"
+        or part.form != "array"
+        or not isinstance(part.shape, tuple)
+        or not part.shape
+    ):
         return None
     if not isinstance(whole.shape, tuple):
         return None

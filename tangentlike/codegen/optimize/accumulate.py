@@ -26,7 +26,7 @@ from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
 ISUB = ir.Ref("-=", operator.isub)
-_DEEPEST = 4
+_DEEPEST = 5
 _NEAR = 12  # so many statements may stand between two contributions that are added together
 
 

@@ -6,10 +6,13 @@ list of such terms. Both are rebuilt only if that changes something.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ... import ir
 from .analyses import Asking
@@ -52,36 +55,100 @@ def product_of(expr: ir.Expr) -> Product:
     if is_literal(expr):
         assert isinstance(expr, ir.Const)
         return Product(expr.value, ())
-    if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref):
+    if isinstance(expr, ir.Index) or (isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)):
         return _taken_apart(expr) or Product(1, (expr,))
     return Product(1, (expr,))
 
 
 @ir.of_node
-def _taken_apart(expr: ir.Call) -> Product | None:
-    """The same of a call; None where it is one factor."""
+def _taken_apart(expr: ir.Call | ir.Index) -> Product | None:
+    """The same of a call or a part; None where it is one factor."""
+    if isinstance(expr, ir.Index):
+        return _number_of(expr, expr.base)
     if expr.fn == NEG:
         inner = product_of(expr.args[0])
         return Product(-inner.coefficient, inner.factors, inner.divisors)
     if expr.fn == MUL:
-        left, right = product_of(expr.args[0]), _as_factor(expr.args[1])
-        return Product(
-            left.coefficient * right.coefficient,
-            left.factors + right.factors,
-            left.divisors + right.divisors,
+        left, right = _bracketed(product_of(expr.args[0])), _as_factor(expr.args[1])
+        return _with_halves(
+            Product(
+                left.coefficient * right.coefficient,
+                left.factors + right.factors,
+                left.divisors + right.divisors,
+            )
         )
     if expr.fn == DIV:
         over = product_of(expr.args[0])
-        if (not over.factors and not over.divisors) or over.coefficient == -1:
+        if not over.factors or over.coefficient == -1:
             return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
+    elif _passes_numbers(expr):
+        return _number_of(expr, expr.args[0])
     return None
+
+
+def _passes_numbers(expr: ir.Call) -> bool:
+    """Whether a number before the first argument may as well stand before the call."""
+    obj = expr.fn.obj if isinstance(expr.fn, ir.Ref) else None
+    if obj is np.expand_dims:
+        return True
+    options = {name for name, _ in expr.kwargs}
+    return obj is np.sum and len(expr.args) == 1 and options <= {"axis", "keepdims"}
+
+
+def _number_of(expr: ir.Call | ir.Index, inner: ir.Expr) -> Product | None:
+    """`2.0 * np.sum(a)` for `np.sum(2.0 * a)`, `-(1.0 / a)[:, None]` for `(-1.0 / a)[:, None]`."""
+    taken = _as_factor(inner) if isinstance(inner, ir.Call) else Product(1, (inner,))
+    number = taken.coefficient if taken.factors else -1 if taken.coefficient < 0 else 1
+    if number == 1 or not (taken.factors or taken.divisors):
+        return None
+    left = 1 if taken.factors else -taken.coefficient
+    rest = build(Product(left, taken.factors, taken.divisors), lambda e: False)
+    if isinstance(expr, ir.Index):
+        return Product(number, (replace(expr, base=rest),))
+    return Product(number, (replace(expr, args=(rest, *expr.args[1:])),))
+
+
+def _bracketed(product: Product) -> Product:
+    """A quotient as one factor: in `a / b * x`, `a` and `b` may be numbers where `x` is none."""
+    if not product.factors or not product.divisors:
+        return product
+    whole = build(Product(1, product.factors, product.divisors), lambda e: False)
+    return Product(product.coefficient, (whole,))
+
+
+def _with_halves(product: Product) -> Product:
+    """`0.5 * a` for `2.0 * (a / 4.0)`: the number takes divisors that are powers of two, which
+    changes no digit."""
+    number, factors = product.coefficient, list(product.factors)
+    if number in (0, 1, -1):
+        return product
+    for at, factor in enumerate(factors):
+        match factor:
+            case ir.Call(fn=fn, args=(over, ir.Const(float(by)))) if fn == DIV and _is_power(by):
+                number, factors[at] = number / by, over
+    divisors = []
+    for divisor in product.divisors:
+        if (
+            isinstance(divisor, ir.Const)
+            and type(divisor.value) is float
+            and _is_power(divisor.value)
+        ):
+            number /= divisor.value
+        else:
+            divisors.append(divisor)
+    return Product(number, tuple(factors), tuple(divisors))
+
+
+def _is_power(number: float) -> bool:
+    return math.frexp(number)[0] == 0.5
 
 
 def _as_factor(expr: ir.Expr) -> Product:
     """A right operand keeps its own brackets, but gives up its sign and number."""
     if isinstance(expr, ir.Call) and expr.fn == DIV:  # `0.5 * s / x` of `2.0 * (0.5 * s / x)`
         over, under = expr.args
-        taken = product_of(over)
+        nested = isinstance(over, ir.Call) and over.fn == DIV
+        taken = _as_factor(over) if nested else product_of(over)
         if taken.factors and taken.coefficient not in (1, -1):
             rest = build(Product(1, taken.factors, taken.divisors), lambda e: False)
             return Product(taken.coefficient, (replace(expr, args=(rest, under)),))
@@ -149,6 +216,23 @@ def is_adjoint(expr: ir.Expr) -> bool:
             return text.isidentifier() and is_adjoint(first)
         case _:
             return False
+
+
+def turned(product: Product, floating: Predicate, every: bool = False) -> Product:
+    """`(b - a) * c` for `-(a - b) * c`, and `(a + b) * c` for `-(-a - b) * c`: only that, and such
+    like, where `every` term has to have a sign."""
+    if product.coefficient >= 0:
+        return product
+    for at, factor in enumerate(product.factors):
+        if is_operation(factor, SUB) or is_operation(factor, ADD):
+            terms = terms_of(factor)
+            negative = (all if every else any)(term.coefficient < 0 for term in terms)
+            if negative and all(any(map(floating, term.factors)) for term in terms):
+                opposite = [replace(term, coefficient=-term.coefficient) for term in terms]
+                factors = list(product.factors)
+                factors[at] = build_sum(opposite, floating)
+                return replace(product, coefficient=-product.coefficient, factors=tuple(factors))
+    return product
 
 
 def terms_of(expr: ir.Expr) -> list[Product]:

@@ -26,7 +26,7 @@ from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import key_parts
 from .accumulate import IADD, ISUB
-from .algebra import ADD, SUB, Product, build, is_operation, ordered, product_of
+from .algebra import Product, build, build_sum, ordered, product_of, terms_of
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name
@@ -385,15 +385,13 @@ class _First(Asking):
             return stmt
         value = stmt.value
         if stmt.op == ISUB:
-            if (
-                is_operation(value, ADD)
-                or is_operation(value, SUB)
-                or not self._is_entry(name, key)
-            ):
+            terms = [
+                dataclasses.replace(term, coefficient=-term.coefficient) for term in terms_of(value)
+            ]
+            signed = all(term.coefficient < 0 for term in terms) and terms[0].coefficient == -1
+            if signed and (len(terms) > 1 or not self._is_entry(name, key)):
                 return stmt  # (an array would be made for the sign)
-            product = product_of(value)
-            product = dataclasses.replace(product, coefficient=-product.coefficient)
-            value = build(ordered(product), lambda e: True)
+            value = build_sum([ordered(term) for term in terms], lambda e: True)
         return ir.Store(ir.Index(ir.Var(name), key), value, stmt.origin)
 
     def _is_entry(self, name: str, key: ir.Expr) -> bool:

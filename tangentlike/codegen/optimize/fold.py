@@ -7,8 +7,11 @@ change what a NaN or an infinity does (`0.0 * e` stays).
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from ... import ir
 from .algebra import (
@@ -25,6 +28,7 @@ from .algebra import (
     ordered,
     product_of,
     terms_of,
+    turned,
 )
 from .analyses import Analyses, analyses
 from .effects import effect_of, is_pure
@@ -113,6 +117,9 @@ class _Fold(ir.Rewriter):
             if isinstance(value, ir.Const) and type(value.value) is float and value.value == 0.0:
                 return ()
             term = product_of(value)
+            other = turned(replace(term, coefficient=-term.coefficient), self.floating, every=True)
+            if term.coefficient > 0 and other.coefficient > 0:
+                term = replace(other, coefficient=-other.coefficient)
             if term.coefficient < 0:
                 positive = Product(-term.coefficient, term.factors, term.divisors)
                 number = isinstance(term.coefficient, float) and not term.factors
@@ -167,7 +174,9 @@ class _Fold(ir.Rewriter):
             ):
                 return self.expr(items[place])
             case ir.Index(base=ir.Call() as base, key=key):
-                return without_axes(self.expr(base), key) or expr
+                inner = self.expr(base)
+                part = expr if inner is base else ir.Index(inner, key, expr.at)
+                return without_axes(inner, key) or self._product(part)
             case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
                 return base if self.facts.kind(name).form == "array" else expr
             case ir.Attribute(base=ir.Call() as base, name="T"):
@@ -193,6 +202,10 @@ class _Fold(ir.Rewriter):
             return ir.rebuild(new, self._measured)
         if fn.text == "@" or name in ("outer", "dot"):
             return self._sign_first(new)
+        if fn.obj is np.where and len(new.args) == 3 and new.args[2] == ir.Const(0.0):
+            return self._narrow_choice(new)
+        if fn.obj in (np.sum, np.expand_dims):
+            return self._product(new)
         return self._helper(new, runtime_name(fn.obj))
 
     @cached_property
@@ -257,11 +270,11 @@ class _Fold(ir.Rewriter):
                 return ir.Call(NEG, (ir.Call(call.fn, args, call.kwargs, call.at),))
         return call
 
-    def _product(self, call: ir.Call) -> ir.Expr:
-        if call.fn == DIV:
+    def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
+        if isinstance(call, ir.Call) and call.fn == DIV:
             call = self._narrow_quotient(call)
         taken = product_of(call)
-        product = ordered(self._narrow(taken))
+        product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
         if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
             return call  # a literal that made the result floating may have gone
         new = build(product, self.floating)
@@ -269,6 +282,7 @@ class _Fold(ir.Rewriter):
 
     def _sum(self, call: ir.Call) -> ir.Expr:
         terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
+        terms = [turned(term, self.floating) for term in terms]
         if not terms:
             return call
         merged = merge_terms(terms, self._may_merge)
@@ -353,6 +367,34 @@ class _Fold(ir.Rewriter):
         number = product.coefficient * again.coefficient
         return Product(number, again.factors, product.divisors)
 
+    def _masked_once(self, product: Product) -> Product:
+        """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`."""
+        factors, masked = list(product.factors), dict[ir.Expr, int]()
+        for at, factor in enumerate(product.factors):
+            match factor:
+                case ir.Call(fn=ir.Ref(obj=np.where), args=(mask, value, ir.Const(0.0)), kwargs=()):
+                    first = masked.setdefault(mask, at)
+                    before = factors[first]
+                    if first < at and isinstance(before, ir.Call):
+                        both = self.expr(ir.Call(MUL, (before.args[1], value)))
+                        factors[first] = replace(before, args=(mask, both, before.args[2]))
+                        factors.remove(factor)
+        return (
+            product
+            if len(factors) == len(product.factors)
+            else replace(product, factors=tuple(factors))
+        )
+
+    def _narrow_choice(self, call: ir.Call) -> ir.Call:
+        """`np.where(m, 1.0, 0.0)` for `np.where(m, np.ones_like(y), 0.0)`, m shaped as y."""
+        mask, value, zero = call.args
+        like = _spread_over(value)
+        if like is None or not self._has_shape_of(mask, like):
+            return call
+        assert isinstance(value, ir.Call)
+        narrow = ir.Const(1.0) if _is_like(value, _ONES) else value.args[0]
+        return replace(call, args=(mask, narrow, zero))
+
     def _narrow_quotient(self, call: ir.Call) -> ir.Call:
         over, under = call.args
         like = _spread_over(over)
@@ -374,6 +416,8 @@ class _Fold(ir.Rewriter):
         inner, like = call.args
         if is_number(inner, self.facts) and is_number(like, self.facts):
             return inner if self._stays_real(inner, like) else call
+        if name == "unbroadcast" and is_number(like, self.facts) and self._stays_real(inner, like):
+            return ir.Call(self.facts.numpy_function("sum"), (inner,))
         if _is_known(inner) and runtime_name(inner.fn.obj) == name:  # type: ignore[union-attr]
             within, other = inner.args  # type: ignore[union-attr]
             if other == like:

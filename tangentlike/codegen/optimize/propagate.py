@@ -53,15 +53,18 @@ class _Propagation:
 
     def block(self, block: ir.Block) -> ir.Block:
         """Rewrite a block; afterwards the tables say what holds at its end."""
-        return ir.unless_same([self.statement(stmt) for stmt in block], block)
+        new = map(self.statement, block)
+        return ir.unless_same([stmt for stmt in new if stmt is not None], block)
 
-    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt | None:
         effect = effect_of(stmt, self.facts)
         if isinstance(stmt, ir.If | ir.For | ir.While):
             new = self._compound(stmt, effect.binds)
         else:
             copies = self._known(effect.reads)
             new = _read(stmt, copies) if copies else stmt
+            if isinstance(new, ir.Assign) and new.value == ir.Var(str(new.target)):
+                return None  # (`x = t`, where `t` is `x` still)
         self._forget(effect.binds)
         self._learn(new)
         return new
@@ -332,7 +335,7 @@ class _Delay(Asking):
         pop = stmts[bound_at]
         effect = effect_of(pop, self.facts)
         pop = _renamed(pop, kept, name)
-        moved = [*stmts[position + 1 : bound_at]]
+        moved = [_renamed(other, kept, name) for other in stmts[position + 1 : bound_at]]
         for at in range(bound_at + 1, len(stmts)):
             other, other_effect = stmts[at], effect_of(stmts[at], self.facts)
             if not self.live.is_live_after(known[at - 1], kept):
@@ -347,18 +350,15 @@ class _Delay(Asking):
     def _next_binding(
         self, name: str, kept: str, stmts: list[ir.Stmt], position: int
     ) -> int | None:
-        """Where `name` is bound next, with nothing before that reads it or the copy of it."""
+        """Where `name` is bound next, by what may wait."""
         for at in range(position + 1, len(stmts)):
+            effect = effect_of(stmts[at], self.facts)
             match stmts[at]:
-                case ir.Assign(target=str(target), value=value):
-                    effect = effect_of(stmts[at], self.facts)
-                    if target == name:
-                        movable = is_trusted(stmts[at]) and (effect.silent or _is_pop(value))
-                        return at if movable else None
-                    if target == kept or {name, kept} & effect.reads:
-                        return None
-                case _:
-                    return None
+                case ir.Assign(target=str(target), value=value) if target == name:
+                    movable = is_trusted(stmts[at]) and (effect.silent or _is_pop(value))
+                    return at if movable else None
+            if not effect.binds.isdisjoint((name, kept)):
+                return None
         return None
 
     def _blocks(self, other: Effect, pop: Effect, name: str, kept: str) -> bool:

@@ -181,9 +181,14 @@ class _Folder:
         return [*lines, pad + closing]
 
     def _operation(self, node: Any, head: str, tail: str, pad: str) -> list[str]:
-        lines = [f"{pad}{head}("]
-        for prefix, operand in _operands(node):
-            lines += self.fold(operand, prefix, "", pad + STEP)
+        lines, operands, inner = [f"{pad}{head}("], _operands(node), pad + STEP
+        first = operands[0][1]
+        if isinstance(node, gast.BinOp) and isinstance(first, gast.BinOp):
+            long = len(inner) + len(self.printer.again(first)) > WIDTH
+            if long and _level(node) < _level(first) <= 2:  # (`a * b` of `a * b + c`)
+                operands[:1] = _operands(first)
+        for prefix, operand in operands:
+            lines += self.fold(operand, prefix, "", inner)
         return [*lines, f"{pad}){tail}"]
 
     def _comprehension(self, node: Any, head: str, tail: str, pad: str) -> list[str]:
