@@ -42,7 +42,7 @@ from .fold import fold_algebra
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .reality import drop_real_parts
-from .stacks import remove_unread_stacks
+from .stacks import keep_invariants, remove_unread_stacks
 from .updates import restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplify"]
@@ -54,6 +54,7 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (propagate_copies, COPY),
     (fold_algebra, 0),
     (remove_dead_code, 0),
+    (keep_invariants, NEW_LIST),
     (remove_unread_stacks, NEW_LIST),
     (delay_restores, COPY),
     (sink_zeros, BRANCH | ZERO),
