@@ -111,3 +111,12 @@ def test_items_are_shared(fn: Callable[[Any], Any], mode: str) -> None:
         assert fn is joined_of_unknown_class
         return
     assert agreement.close(found, agreement.slope(fn, (X,), [DIRECTION]), 1e-6)
+
+
+def repeated_lists(x):
+    first = ([x] * 3)[0] * x + 0.5 * np.sum((2 * [x, 3.0 * x])[3])
+    return np.sum(first) + np.sum(sum(([x] * 2)[1:]) * x[0])
+
+
+def test_numbers_that_repeat_lists_are_no_factors():
+    tl.check_grads(repeated_lists, (np.array([0.3, 0.7]),), order=2)

@@ -105,6 +105,7 @@ EXPRESSIONS_KEPT = {
     "booleans have no minus": "-1.0 * mask",
     "the shapes of x and g are not known": "g_bar * np.ones_like(x)",
     "matrix products do not commute": "x @ g_bar",
+    "two may repeat a list": "np.sum((2 * [g_bar, x])[3])",
     "the quotient may be all that is safe from overflow": "g_bar * (a / b)",
 }
 

@@ -99,7 +99,9 @@ def _number_of(expr: ir.Call | ir.Index, inner: ir.Expr) -> Product | None:
     """`2.0 * np.sum(a)` for `np.sum(2.0 * a)`, `-(1.0 / a)[:, None]` for `(-1.0 / a)[:, None]`."""
     taken = _as_factor(inner) if isinstance(inner, ir.Call) else Product(1, (inner,))
     number = taken.coefficient if taken.factors else -1 if taken.coefficient < 0 else 1
-    if number == 1 or not (taken.factors or taken.divisors):
+    if number != -1 and (type(number) is int or number == 1.0):
+        return None  # (`2 * xs` may repeat a list)
+    if not (taken.factors or taken.divisors):
         return None
     left = 1 if taken.factors else -taken.coefficient
     rest = build(Product(left, taken.factors, taken.divisors), lambda e: False)
