@@ -60,3 +60,78 @@ def test_one_derivative_called_with_every_shape():
         for found, whole in zip((a_bar, b_bar), full, strict=True):
             axes = tuple(i for i in range(3) if found.shape[i] == 1)
             np.testing.assert_allclose(found, whole.sum(axis=axes, keepdims=True))
+
+
+# Lists of axes in place of subscripts, which may be made, changed and handed on.
+
+
+def of_names(m, a):
+    i, j = 0, 1
+    return np.sum(np.einsum(m, [i, j], a, [j], [i]) ** 2)
+
+
+def of_a_range(m, a):
+    return np.sum(np.einsum(m, list(range(m.ndim)), a, [m.ndim - 1]) ** 2)
+
+
+def of_a_changed_list(m, a):
+    axes = [0, 1]
+    axes.reverse()
+    return np.sum(np.einsum(m, axes, a, [0], [1]) ** 2)
+
+
+def of_a_changed_item(m, a):
+    axes = [0, 1]
+    axes[0], axes[1] = 1, 0
+    return np.sum(np.einsum(m, axes, a, [0], [1]) ** 2)
+
+
+def of_an_ellipsis(m, a):
+    return np.sum(np.einsum(m, [Ellipsis, 0], a, (0,), [Ellipsis]) ** 2)
+
+
+def multiplied(a, axes, b, others, result):
+    return np.einsum(a, axes, b, others, result)
+
+
+def of_what_is_given(m, a):
+    return np.sum(multiplied(m, [0, 1], a, [1], [0]) * multiplied(m, [0, 1], m, [2, 1], [0, 2]))
+
+
+def of_starred_lists(m, a):
+    parts = [m, [0, 1], a, [1]]
+    return np.sum(np.einsum(*parts) ** 2)
+
+
+def of_a_text_beside_arrays(m, a):
+    parts = {"how": "ij,j->i", "w": m}
+    return np.sum(np.einsum(parts["how"], parts["w"], a) ** 2)
+
+
+LISTS = [
+    of_names, of_a_range, of_a_changed_list, of_a_changed_item, of_an_ellipsis, of_what_is_given,
+    of_starred_lists, of_a_text_beside_arrays,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", LISTS, ids=lambda f: f.__name__)
+def test_lists_of_axes(f):
+    """The tangents of operands were zero where the lists of axes were not written out in the call,
+    and lists that were changed counted as they had been made."""
+    args = RNG.normal(size=(3, 3)), RNG.normal(size=3)
+    tl.check_grads(f, args, order=2)
+    given = tl.grad(f, wrt=(0, 1), example=args)(*args)
+    for found, expected in zip(given, tl.grad(f, wrt=(0, 1))(*args), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_text_for_subscripts_is_not_called_with_lists():
+    def product(first, second):
+        return np.sum(np.einsum(first, second))
+
+    _, tangent = tl.jvp(product, (np.eye(2), [0, 0]), (np.ones((2, 2)), None))
+    assert tangent == 2.0
+    with pytest.raises(TypeError, match="other types"):
+        namespace = {}
+        exec(tl.grad(product, example=(np.eye(2), [0, 0])).source, namespace)
+        namespace["product_grad"]("ij", np.eye(2))

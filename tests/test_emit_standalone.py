@@ -373,9 +373,16 @@ def of_a_dict(x: Any, weights: Any) -> Any:
     return np.sum(np.tanh(x @ weights["w"]))
 
 
+def of_pullbacks(x: Any, w: Any) -> Any:
+    y, pull = tl.vjp(lambda v: np.tanh(v @ w), x)
+    (u,) = pull(y)
+    return np.sum(u * y)
+
+
 @pytest.mark.parametrize(
     ("fn", "args"),
     [
+        (of_pullbacks, (np.ones(3), np.eye(3))),
         (of_layers, (np.ones(3), [(np.eye(3), 1.0), (np.eye(3), np.ones(3))])),
         (of_a_list, (np.ones(2), np.ones(3))),
         (of_a_dict, (np.ones(3), {"w": np.eye(3)})),

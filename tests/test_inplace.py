@@ -157,3 +157,32 @@ def test_the_adjoint_of_a_number_stored_in_an_array_without_axes_is_no_view():
     x = np.array([0.28, 0.3])
     np.testing.assert_allclose(tl.vjp(total, x)[1](1.0)[0], [1.0, 1.0])
     tl.check_grads(stored, (x,), order=2)
+
+
+def tuples_of_outputs(a, s):
+    r = np.zeros(3)
+    out = (r,)
+    for _ in range(2):
+        np.add(a, s, out=out)
+        r = r * 2.0
+    return np.sum(r * a) + np.sum(out[0])
+
+
+def test_a_tuple_of_outputs_holds_what_it_was_made_of() -> None:
+    """What is bound to the name later is another array."""
+    with pytest.raises(tl.UnsupportedError, match="`out=` is given something other"):
+        tl.grad(tuples_of_outputs)(np.ones(3), 0.5)
+
+
+def bits_as_integers(a):
+    y = a * 1.0
+    bits = y.view(np.int64)
+    bits &= ~np.int64(1)
+    return np.sum(y * y)
+
+
+def test_views_of_another_type() -> None:
+    """What was written through them took the adjoint away."""
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError, match="viewed as one of another type"):
+            derive(bits_as_integers)(np.ones(3))

@@ -233,13 +233,38 @@ def of_each_other(q, k):
     return change * second + np.sum(back(q)[0])
 
 
+class Layer:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def energy(self, x):
+        return np.sum(np.tanh(self.w * x + self.b))
+
+    def force(self, x):
+        return -tl.grad(self.energy)(x)
+
+
+def by_an_object(q, k):
+    """The adjoints of its fields are found by what the tape holds, twice over."""
+    layer = Layer(q, q * k)
+    g = tl.grad(lambda n, x: n.energy(x))(layer, q)
+    return np.sum(g.w * g.b)
+
+
+def by_a_method(q, k):
+    layer, y = Layer(q, k), q
+    for _ in range(2):
+        y = y + 0.1 * layer.force(y)
+    return np.sum(y * y)
+
+
 INSIDE = [
     pytest.param(three_deep, marks=pytest.mark.thorough),
     confused, same_name, forces, known_beforehand, by_both, value_too, with_aux,
     inner_descent, until_small, captured_changes, in_a_branch, in_a_list, by_a_dict, of_writes,
     operator_in_helper, twice, tangent, tangent_of_closure, tangent_in_loop, pullback,
     pullback_of_closure, pullback_of_writes, pullback_of_itself, product, product_of_closure,
-    gauss_newton, newton, own_default, of_each_other,
+    gauss_newton, newton, own_default, of_each_other, by_a_method,
 ]  # fmt: skip
 
 
@@ -261,6 +286,17 @@ def test_inside(f: Callable[..., Any]) -> None:
     assert agreement.close(agreement.inner(V, list(pull(tuple(U)))), expected, 1e-6)
     _, changes = tl.jvp(gradient, (Q, K), tuple(V))
     assert agreement.close(agreement.inner(U, list(changes)), expected, 1e-6)
+
+
+def test_adjoints_of_adjoints_in_a_record() -> None:
+    """Reverse over reverse over reverse: what the inner sweep put into a shadow was not read."""
+    test_inside(by_an_object)
+
+
+def test_a_class_has_one_name_in_a_text() -> None:
+    """The class that an inner derivative requires was one more name, and that of nothing."""
+    source = tl.grad(by_a_method, wrt=(0, 1)).source
+    assert source.count("import Layer") == 1 and "Layer2" not in source
 
 
 def test_an_operator_that_the_run_chooses() -> None:

@@ -152,3 +152,14 @@ def test_a_buffer_of_rank_zero_is_written_twice() -> None:
     tl.check_grads(ratio, (x, y))
     _, pull = tl.vjp(ratio, x, y)
     np.testing.assert_allclose(pull(1.0)[0], tl.grad(ratio)(x, y))
+
+
+def test_directions_of_rank_zero_are_arrays() -> None:
+    """They were numbers, into which a derivative that is differentiated again cannot write."""
+
+    def written(r, s):
+        r += s
+        r *= s
+        return r * r
+
+    tl.check_grads(written, (np.array(0.7), 0.3), order=2)

@@ -191,6 +191,88 @@ def test_options_and_forms_to_second_order(fn: Callable[..., Any]) -> None:
     assert agreement.close(float(np.sum(tl.hvp(along)(x, v) * v)), curve, 1e-5)
 
 
+# Lists of conditions and choices that change after they were made.
+
+
+def appended_conditions(x):
+    conditions, choices = [x > 0.6], [x * x[0]]
+    conditions.append(x < 0.4)
+    choices.append(x**2)
+    return np.sum(np.select(conditions, choices, x[1]))
+
+
+def replaced_choices(x):
+    conditions, choices = [x > 0.6, x < 0.4], [x * x[0], x]
+    choices[1] = x**3
+    conditions[0] = x > 0.9
+    return np.sum(np.select(conditions, choices, x[1]))
+
+
+def choices_of_an_earlier_iteration(x):
+    total, c = 0.0, x[0]
+    choices = [x, c]
+    for k in range(3):
+        total = total + np.sum(np.select([x > 0.6, x < 0.4], choices, 1.0))
+        c = c * 2.0
+        choices = [x * c, c] if k else choices
+    return total
+
+
+def conditions_before_a_loop(x):
+    y, conditions = x * 1.0, [x > 0.6, x < 0.4]
+    for _ in range(2):
+        y = np.select(conditions, [y * x[0], y**2], y + x[1])
+    return np.sum(y)
+
+
+def pieces_of_itself(x):
+    y, pieces = x - 0.6, [lambda t: t * x[0], lambda t: t**2]
+    for _ in range(2):
+        y = np.piecewise(y, [y > 0.0, y <= 0.0], pieces)
+    return np.sum(y)
+
+
+def chosen_from_a_reversed_list(x):
+    choices = [np.sqrt(x), x * x[0]]
+    choices.reverse()
+    return np.sum(np.choose([0, 1, 1, 0, 0], choices))
+
+
+CHANGED = [
+    appended_conditions, replaced_choices, choices_of_an_earlier_iteration,
+    conditions_before_a_loop, pieces_of_itself, chosen_from_a_reversed_list,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", CHANGED, ids=lambda fn: fn.__name__)
+def test_lists_that_change(fn: Callable[..., Any]) -> None:
+    """What stood in a list when it was made was taken for what it holds at the call."""
+    tl.check_grads(fn, (np.array([0.3, 0.7, 0.95, 0.5, 0.2]),), order=2)
+
+
+def reversed_pieces(x):
+    pieces = [lambda t: t * 2.0, lambda t: t**2]
+    pieces.reverse()
+    return np.sum(np.piecewise(x, [x > 0.5, x <= 0.5], pieces))
+
+
+def test_pieces_that_are_not_seen_are_refused() -> None:
+    with pytest.raises(tl.UnsupportedError, match="piecewise"):
+        tl.grad(reversed_pieces)(V)
+
+
+def grids(x):
+    a, b, c = x, x[:3] ** 2, x[2:] * x[0]
+    dense = np.meshgrid(a, b, c, indexing="ij")
+    p, q = np.meshgrid(a, b, sparse=True)
+    return np.sum(p**2 * q) + np.sum(dense[0] * dense[1] * dense[2])
+
+
+def test_sparse_grids_to_second_order() -> None:
+    """The adjoint of an adjoint had the shape of a dense grid."""
+    tl.check_grads(grids, (V,), order=2)
+
+
 # What is not followed is refused: none of these is a silent zero.
 SIGNED = np.vectorize(np.sum, signature="(n)->()")
 

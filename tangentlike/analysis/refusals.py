@@ -199,7 +199,8 @@ class _Check:
             )
 
     def _fields_of_array(self, stmt: ir.Stmt) -> None:
-        """A structured array: what is written into a field is seen through its rows."""
+        """A structured array, or one of another type: what is written into a field, or a view, is
+        seen through the rows of the array."""
         for expr in ir.expressions(stmt):
             for part in ir.walk(expr):
                 match part:
@@ -207,6 +208,16 @@ class _Check:
                         self._form(part.base) == "array"
                     ):
                         found = name in self.active
+                    case ir.Call(fn=ir.Attribute(ir.Var(name), "view")) if (
+                        (part.args or part.kwargs)
+                        and name in self.active
+                        and rule_object(part, self.kinds) is np.ndarray.view
+                    ):  # (what is written into it is not seen as a change of the array)
+                        raise UnsupportedError(
+                            "an array that carries derivatives is viewed as one of another type",
+                            part.at or stmt.origin.place,
+                            "Convert it, `x.astype(dtype)`, or take `x.real` and `x.imag`.",
+                        )
                     case ir.Call(kwargs=kwargs):
                         fields = (self._form(v) for word, v in kwargs if word == "dtype")
                         found = any(form in ("list", "tuple", "dict") for form in fields)

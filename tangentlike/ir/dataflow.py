@@ -9,12 +9,32 @@ come to an end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .facts import fact
 from .index import ProgramIndex
-from .nodes import Block, Break, Continue, For, Function, If, Return, Stmt, Try, While, With
-from .visitor import blocks, tried_and_rest
+from .nodes import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Continue,
+    Display,
+    Do,
+    Expr,
+    For,
+    Function,
+    If,
+    Return,
+    Stmt,
+    Try,
+    Var,
+    While,
+    With,
+)
+from .visitor import binds, blocks, names_in, reads, statements, tried_and_rest
 
 State = TypeVar("State")
 _BRANCHING = (If, For, While, With, Break, Continue, Return)  # a `Try` is an `If`
@@ -255,3 +275,56 @@ class _Forward(_Solver[State]):
         caught = problem.enter(stmt, self.raised.pop())
         state = problem.beyond(stmt, 0, self.block(rest, state, state))
         return problem.join(state, self.part(stmt, number, 1, caught))
+
+
+class Displays(Problem[frozenset[str]]):
+    """Which names stand for a list or a tuple just as it was written out where they were bound:
+    what stands in it was not bound again, and nobody had the list who might have changed it.
+    Statements that `look` only read the lists that they are given as arguments.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> fn = program("p = [a, b]; q = (a, b); y = f(p); p.append(y); b = g(y); z = f(q)")
+    >>> found = Displays(fn, lambda stmt: True)
+    >>> [sorted(found.at(stmt)) for stmt in fn.body]
+    [[], ['p'], ['p', 'q'], ['p', 'q'], ['q'], []]
+    """
+
+    forward = True
+
+    def __init__(
+        self, function: Function, look: Callable[[Stmt], bool] = lambda stmt: False
+    ) -> None:
+        self.look = look
+        bound = Counter(name for stmt in statements(function.body) for name in binds(stmt))
+        self.made: dict[str, Display] = {}
+        for stmt in statements(function.body):
+            match stmt:
+                case Assign(target=str(name), value=Display() as made) if bound[name] == 1:
+                    self.made[name] = made
+        self.bottom = frozenset(self.made)
+        self.found = solve(function, self)
+
+    def at(self, stmt: Stmt) -> dict[str, tuple[Expr, ...]]:
+        """What stands in them, before a statement."""
+        known = self.found.before[self.found.index.number(stmt)]
+        return {name: self.made[name].items for name in known}
+
+    def boundary(self, function: Function) -> frozenset[str]:
+        return frozenset()
+
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        return a & b
+
+    def transfer(self, stmt: Stmt, state: frozenset[str]) -> frozenset[str]:
+        met = reads(stmt)
+        if self.look(stmt) and isinstance(stmt, Assign | Do) and isinstance(stmt.value, Call):
+            given = {arg.name for arg in stmt.value.args if isinstance(arg, Var)}
+            met -= given
+        lists = {name for name in state & met if self.made[name].form != "tuple"}
+        state = self.enter(stmt, state - lists)
+        made = isinstance(stmt, Assign) and isinstance(stmt.target, str)
+        return state | ({stmt.target} & self.bottom) if made else state  # type: ignore[union-attr]
+
+    def enter(self, stmt: Stmt, state: frozenset[str]) -> frozenset[str]:
+        bound = frozenset(binds(stmt))
+        return frozenset(name for name in state if not bound & names_in(self.made[name]))

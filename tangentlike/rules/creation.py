@@ -237,12 +237,14 @@ def meshgrid(call, kind_of):
     return """
 def meshgrid(y, *xi, indexing="xy", sparse=False):
     y_dot = grid_dot(xi_dot, indexing, sparse)
-    xi_bar = ungrid(y_bar, xi, indexing)
+    xi_bar = ungrid(y_bar, xi, indexing, sparse)
 """
 
 
-linear("grid_dot(dots, indexing='xy', sparse=False)", "ungrid(y_bar, dots, indexing)", unknown)
-linear("ungrid(g, axes, indexing='xy')", "grid_dot(y_bar, indexing)", unknown)
+linear(
+    "grid_dot(dots, indexing='xy', sparse=False)", "ungrid(y_bar, dots, indexing, sparse)", unknown
+)
+linear("ungrid(g, axes, indexing='xy', sparse=False)", "grid_dot(y_bar, indexing, sparse)", unknown)
 
 
 # ------------------------------------------------------------------- constants, by shape

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir
+from ..ir.dataflow import Displays
 from ..ir.names import Names
 
 if TYPE_CHECKING:
@@ -131,19 +132,12 @@ def _is_real(dtype: ir.Expr) -> bool:
 class _Speller:
     def __init__(self, lowered: Lowered) -> None:
         every = list(ir.statements(lowered.function.body))
-        bound = [name for stmt in every for name in ir.binds(stmt)]
-        read = [name for stmt in every for name in ir.reads(stmt)]
-        self.names = Names({*bound, *read, *lowered.function.param_names})
+        used = [name for stmt in every for name in (*ir.binds(stmt), *ir.reads(stmt))]
+        self.names = Names({*used, *lowered.function.param_names})
         self.made: frozenset[str] = frozenset()
         self.alias = lowered.scope.numpy_alias
-        self.lists: Mapping[str, tuple[ir.Expr, ...]] = {
-            stmt.target: stmt.value.items
-            for stmt in every
-            if isinstance(stmt, ir.Assign)
-            and isinstance(stmt.target, str)
-            and isinstance(stmt.value, ir.Display)
-            and bound.count(stmt.target) == 1
-        }
+        self.displays = Displays(lowered.function, lambda stmt: _chooses(stmt) is not None)
+        self.lists: Mapping[str, tuple[ir.Expr, ...]] = {}
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         spellings = {
@@ -154,7 +148,10 @@ class _Speller:
             np.atleast_1d: self.each,
         }
         spelled = spellings.get(_chooses(stmt))
-        return None if spelled is None else spelled(stmt)
+        if spelled is None:
+            return None
+        self.lists = self.displays.at(stmt)
+        return spelled(stmt)
 
     def each(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
@@ -243,9 +240,10 @@ class _Speller:
         if not all(isinstance(a, ir.Var) and a.name in self.lists for a in given):
             return [stmt]
         masks, functions = (self.lists[a.name] for a in given if isinstance(a, ir.Var))
-        self.origin, result = stmt.origin, ir.Var(str(stmt.target))
+        self.origin = stmt.origin
+        out: list[ir.Stmt] = []
         zeros = ir.Call(ir.Ref(f"{self.alias}.zeros_like", np.zeros_like), (x,))
-        out: list[ir.Stmt] = [ir.Assign(str(stmt.target), zeros, stmt.origin)]
+        result = self.named("pieces", zeros, out)
         if len(functions) == len(masks) + 1:
             reach = ir.Call(ir.Ref(f"{self.alias}.any", np.any), (given[0], ir.Const(0)))
             anywhere = self.named("anywhere", reach, out)
@@ -259,7 +257,7 @@ class _Speller:
                 part = self.named("part", ir.Index(x, mask), out)
                 value = self.named("piece", ir.Call(function, (part,), at=stmt.value.at), out)
             out.append(ir.Store(ir.Index(result, mask), value, stmt.origin))
-        return out
+        return [*out, ir.Assign(stmt.target, result, stmt.origin)]
 
     def named(self, word: str, value: ir.Expr, out: list[ir.Stmt]) -> ir.Var:
         name = self.names.fresh(word)

@@ -197,12 +197,16 @@ def _label_size(sizes):
 @rule(np.einsum, builder=True, view="alone", kind=_einsum_kind)
 def einsum(call, kind_of):
     """One `np.einsum` for each operand, its subscripts and those of the result exchanged."""
+    if not call.args or any(map(ir.is_starred, call.args)):
+        return "def einsum(y, *operands, optimize=False):\n    pass"
+    form = kind_of(call.args[0]).form
+    if form in ("array", "number", "value") or _has_axes(call, kind_of):
+        return _einsum_of_lists(len(call.args))
     operands = [f"x{i}" for i in range(len(call.args) - 1)]
     head = ", ".join(["y", "subscripts", *operands])
     literal = isinstance(call.args[0], ir.Const) and isinstance(call.args[0].value, str)
-    if not operands or not (literal or isinstance(call.args[0], (ir.Var, ir.Ref))):
-        return "def einsum(y, *operands, optimize=False):\n    pass"
-    lines = [f"y_dot = {_each_dot('np.einsum(subscripts, {})', operands)}"]
+    text = "subscripts" if literal or form == "other" else "require_subscripts(subscripts)"
+    lines = [f"y_dot = {_each_dot(f'np.einsum({text}, {{}})', operands)}"]
     for place, name in enumerate(operands):
         exchanged = swapped(call.args[0].value, place) if literal else None
         fits = _fitting(call, kind_of, place) if exchanged is not None else "no"
@@ -212,12 +216,32 @@ def einsum(call, kind_of):
             left, _, right = exchanged.partition("->")
             bar = f"np.transpose(y_bar, {tuple(map(left.index, right))})"
         elif fits == "no":
-            bar = f"einsum_bar(y_bar, {place}, subscripts, {', '.join(operands)})"
+            bar = f"einsum_bar(y_bar, {place}, {text}, {', '.join(operands)})"
         else:
             bar = f"np.einsum({exchanged!r}, y_bar{others}, optimize=optimize)"
             if fits == "summed":
                 bar = f"unbroadcast({bar}, {name})"
         lines.append(f"{name}_bar = {bar}")
+    return f"def einsum({head}, *, optimize=False):\n    " + "\n    ".join(lines)
+
+
+def _has_axes(call, kind_of):
+    """Whether an operand of einsum is followed by a list of axes."""
+    return any(kind_of(arg).form in ("list", "tuple") for arg in call.args[1:])
+
+
+def _einsum_of_lists(count):
+    """The rule of `np.einsum(a, [0, 1], b, [1], [0])`."""
+    operands = [f"x{i}" for i in range(count // 2)]
+    axes = [f"axes{i}" for i in range(count // 2)]
+    result = ["axes"] * (count % 2)
+    text = f"subscripts_of({', '.join([*axes, *(f'result={name}' for name in result)])})"
+    lines = [f"y_dot = {_each_dot(f'np.einsum({text}, {{}})', operands)}"]
+    for place, name in enumerate(operands):
+        lines.append(f"{name}_bar = einsum_bar(y_bar, {place}, {text}, {', '.join(operands)})")
+    lines += [f"{name}_bar = 0" for name in (*axes, *result)]
+    pairs = [name for pair in zip(operands, axes, strict=True) for name in pair]
+    head = ", ".join(["y", *pairs, *result])
     return f"def einsum({head}, *, optimize=False):\n    " + "\n    ".join(lines)
 
 

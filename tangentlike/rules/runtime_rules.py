@@ -190,7 +190,7 @@ def shadow_like_at(y, bars, base, key, item, g=None):
     y_dot = Shadow.like_at(bars_dot, base, key, item, g)
 
 
-@rule(runtime.Shadow.of, kind=same_as(1))
+@rule(runtime.Shadow.of, view="view", kind=same_as(1))
 def shadow_of(y, bars, x):
     y_dot = Shadow.of(bars_dot, x)
 

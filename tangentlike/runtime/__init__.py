@@ -224,6 +224,8 @@ from .products import (
     multi_dot_dot,
     polyder_matrix,
     polyval_bar,
+    require_subscripts,
+    subscripts_of,
     sum_trailing,
     tensordot_bar_a,
     tensordot_bar_b,

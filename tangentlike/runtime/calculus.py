@@ -257,8 +257,10 @@ def steps(y: Any, endpoint: bool = True, axis: int = 0) -> Any:
     return np.reshape(along, shape)
 
 
-def ungrid(g: Sequence[Any], axes: Sequence[Any], indexing: str = "xy") -> list[Any]:
-    """The adjoints of the vectors in `np.meshgrid(*axes, indexing=indexing)`.
+def ungrid(
+    g: Sequence[Any], axes: Sequence[Any], indexing: str = "xy", sparse: bool = False
+) -> list[Any]:
+    """The adjoints of the vectors in `np.meshgrid(*axes, indexing=indexing, sparse=sparse)`.
 
     >>> ungrid([np.ones((2, 3)), np.zeros((2, 3))], [np.zeros(3), np.zeros(2)])
     [array([2., 2., 2.]), array([0., 0.])]

@@ -8,6 +8,7 @@ For complex operands an adjoint takes the conjugate of the other operand.
 
 from __future__ import annotations
 
+import operator
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from .broadcasting import _of_dtype, conj, sum_to, unbroadcast
 from .buffers import arange
+from .refused import NotDifferentiated
 from .shapes import cast_like, reshape_like, swap_last
 
 
@@ -232,6 +234,30 @@ def _explicit(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]
         t.replace("...", names[most - n :] if n else "") for t, n in zip(terms, ranks, strict=True)
     ]
     return terms, result.replace("...", names)
+
+
+def subscripts_of(*axes: Any, result: Any = None) -> str:
+    """The subscripts of `np.einsum` for the list of axes of each operand, and that of the result.
+
+    >>> subscripts_of([0, 1], [Ellipsis, 1], result=[0])
+    'AB,...B->A'
+    """
+    letters = string.ascii_uppercase + string.ascii_lowercase  # (in alphabetical order)
+
+    def term(axes: Any) -> str:
+        return "".join("..." if i is Ellipsis else letters[operator.index(i)] for i in axes)
+
+    return ",".join(map(term, axes)) + ("" if result is None else f"->{term(result)}")
+
+
+def require_subscripts(given: Any) -> str:
+    """What `np.einsum` is given first, which stands for an array where lists of axes follow."""
+    if not isinstance(given, str):
+        raise NotDifferentiated(
+            "`np.einsum` is given lists of axes, and the derivative was made for subscripts",
+            "Give it subscripts as text, or call the derivative by its function.",
+        )
+    return given
 
 
 def kron_bar_a(g: Any, a: Any, b: Any) -> Any:

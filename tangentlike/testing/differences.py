@@ -53,7 +53,9 @@ def random_like(value: Any, rng: np.random.Generator) -> Any:
             draw = draw + 1j * rng.standard_normal(shape)
         if not leaves.is_array(value):
             return type(value)(draw.item())
-        return leaves.zeros(value) + _in_module(value, draw.astype(value.dtype))
+        twin = leaves.zeros(value)
+        twin += _in_module(value, draw.astype(value.dtype))  # (a sum of arrays of rank 0 is none)
+        return twin
     inside = leaves.children(value)
     if inside is None:
         return None

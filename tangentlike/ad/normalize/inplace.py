@@ -8,6 +8,7 @@ it accumulates, which is a form of its own.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from ...analysis.outputs import draws, position_of_output, with_output_named, wi
 from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
+from ...ir.dataflow import Displays
 from ...ir.kind import INT, NOTHING, OTHER, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
@@ -35,15 +37,21 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
     """
     listed = keys_as_lists(iterators_as_lists(function, context), context)
     plain = flat_spelled(listed, context)
-    return _Stores(context, _tuples(plain)).rewritten(plain)
+    return _Stores(context, plain).rewritten(plain)
 
 
 class _Stores(ir.Rewriter):
-    def __init__(self, context: Context, tuples: Mapping[str, tuple[ir.Expr, ...]]) -> None:
+    def __init__(self, context: Context, function: ir.Function) -> None:
         self.context = context
-        self.tuples = tuples  # what stands in tuples that have one definition
+        self.function = function
+
+    @functools.cached_property
+    def displays(self) -> Displays:
+        """What stands in the tuples that have a name."""
+        return Displays(self.function)
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        self.at = stmt
         if isinstance(stmt, ir.Do | ir.Assign) and _known_method(stmt.value) is not stmt.value:
             stmt = dataclasses.replace(stmt, value=_known_method(stmt.value))
         match stmt:
@@ -286,8 +294,8 @@ class _Stores(ir.Rewriter):
         items: tuple[ir.Expr, ...] = (out,)
         if isinstance(out, ir.Display):
             items = out.items
-        elif isinstance(out, ir.Var) and out.name in self.tuples:
-            items = self.tuples[out.name]
+        elif isinstance(out, ir.Var) and self.context.kind_of(out).form == "tuple":
+            items = self.displays.at(self.at).get(out.name, items)
         plain = all(isinstance(item, ir.Var) for item in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
             refusal = UnsupportedError(
@@ -347,17 +355,6 @@ def _selects_entries(fn: ir.Expr) -> bool:
         case ir.Attribute(name=method):
             return method == "clip"
     return False
-
-
-def _tuples(function: ir.Function) -> dict[str, tuple[ir.Expr, ...]]:
-    """What stands in the tuples of a function that have a name, and one definition."""
-    bound = ir.bindings(ir.statements(function.body))
-    return {
-        stmt.target: stmt.value.items
-        for stmt in ir.statements(function.body)
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Display)
-        if isinstance(stmt.target, str) and stmt.value.form == "tuple" and bound[stmt.target] == 1
-    }
 
 
 def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:

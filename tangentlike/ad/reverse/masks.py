@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -35,9 +36,15 @@ class Masks:
     """The masks of the adjoints that a sweep prints; `adjoints.masks` has those that hold now."""
 
     def __init__(
-        self, adjoints: Adjoints, fragility: Fragility, held: Held, context: Context
+        self,
+        adjoints: Adjoints,
+        fragility: Fragility,
+        held: Held,
+        context: Context,
+        used_by: Mapping[str, list[ir.Stmt]],
     ) -> None:
         self.adjoints = adjoints
+        self.used_by = used_by
         self.fragility = fragility
         self.held = held
         self.context = context
@@ -97,7 +104,8 @@ class Masks:
         obj = getattr(getattr(stmt.value, "fn", None), "obj", None)
         if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
             index, choices = stmt.value.args
-            if isinstance(choices, ir.Var) and self.fragility.of(choices.name) >= SINGULAR:
+            used = self.used_by.get(choices.name) if isinstance(choices, ir.Var) else None
+            if used == [stmt] and self.fragility.of(choices.name) >= SINGULAR:
                 return {choices.name: ir.Display("tuple", (index,))}
         least = next((level for fn, level in PICKING.items() if fn is obj), None)
         if not isinstance(stmt.target, str) or least is None:
@@ -237,7 +245,8 @@ def masks_of(presence: Presence) -> Masks:
     function, active = presence.facts.function, presence.active
     adjoints, context = presence.adjoints, presence.context
     held = Held(function, active, context, adjoints.aliases.is_written, presence.severed)
-    return Masks(adjoints, Fragility(function, active, context), held, context)
+    fragility = Fragility(function, active, context)
+    return Masks(adjoints, fragility, held, context, presence.facts.used_by)
 
 
 def _chosen(items: ir.Display, mask: ir.Expr | None) -> dict[str, ir.Expr]:

@@ -159,7 +159,8 @@ def _one_of_many(
 ) -> tuple[Any, ...]:
     """What tells a binding from others of its name: a class or function that modules import from
     each other is one thing, though each has it among its own globals."""
-    if binding.kind != "global" or not isinstance(binding.obj, (type, types.FunctionType)):
+    kinds = ("global", "imported") if isinstance(binding.obj, type) else ("global",)
+    if binding.kind not in kinds or not isinstance(binding.obj, (type, types.FunctionType)):
         return binding.identity
     return first.setdefault((root, id(binding.obj)), binding.identity)
 
@@ -284,7 +285,7 @@ def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
         return _by_module(ref, root, path)
     if getattr(builtins, root, _ABSENT) is ref.obj:
         return Binding("builtin", "builtins", root, ref.obj)
-    return _by_object(ref, root)
+    return _by_object(ref.obj, root)
 
 
 _ABSENT = object()
@@ -304,6 +305,8 @@ def _found(root: str, live: Any, scope: Scope) -> Binding:
     root = scope.renamed.get(root, root)
     kind = scope.kind_of_name(root)
     if kind == "closure":
+        if isinstance(live, type) and (imported := _by_object(live, root)).kind == "imported":
+            return imported  # (what a derivative was made with, and calls by this name)
         owner = getattr(scope.fn, "__qualname__", "the function")
         return Binding("closure", owner, root, live, id(scope.cells[root]))
     module = scope.globals.get("__name__") or getattr(scope.module, "__name__", None)
@@ -329,9 +332,8 @@ def _by_module(ref: ir.Ref, root: str, path: str) -> Binding:
     raise InternalError("emit", f"nothing is known of `{root}` in {ref.text}")
 
 
-def _by_object(ref: ir.Ref, root: str) -> Binding:
+def _by_object(obj: Any, root: str) -> Binding:
     """A bare name that the user's module does not have: found by what it stands for."""
-    obj = ref.obj
     if isinstance(obj, types.ModuleType):
         return Binding("module", obj.__name__, root, obj)
     if _from_runtime(obj, root):

@@ -173,10 +173,25 @@ def short_form(obj: Any) -> Any:
 def is_of_arrays(module: ir.Module) -> bool:
     """Whether all that the functions of a module compute with may be numbers and arrays: it shows
     no lists, dicts or objects, but those that only keep what is saved."""
-    return not any(_shows_containers(function) for function in module.functions)
+    given = {function.name: _given(function) for function in module.functions}
+    return not any(_shows_containers(function, given) for function in module.functions)
 
 
-def _shows_containers(function: ir.Function) -> bool:
+def _given(function: ir.Function) -> ir.Expr | None:
+    """What a function gives back."""
+    last = function.body[-1] if function.body else None
+    return last.value if isinstance(last, ir.Return) else None
+
+
+def _names_container(target: ir.Target, value: ir.Expr | None) -> bool:
+    """Whether a name gets a tuple that a function gives back, unless it is only saved."""
+    if isinstance(value, ir.Display) and isinstance(target, tuple):
+        *parts, _ = zip(target, value.items, strict=False)
+        return any(_names_container(part, item) for part, item in parts)
+    return isinstance(value, ir.Display) and target != "_"
+
+
+def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -> bool:
     if any(word in p.annotation.lower() for p in function.params for word in _CONTAINERS):
         return True
     lists = set[str]()
@@ -186,6 +201,10 @@ def _shows_containers(function: ir.Function) -> bool:
             if not numbers or isinstance(statement.target, tuple):
                 return True
         value = getattr(statement, "value", None)
+        if isinstance(value, ir.Call) and isinstance(statement, ir.Assign):
+            called = given.get(getattr(value.fn, "text", ""))
+            if called is not None and _names_container(statement.target, called):
+                return True
         if isinstance(value, ir.Display) and isinstance(statement, ir.Assign):
             if value.items:
                 return True
