@@ -399,3 +399,59 @@ def test_views_of_dicts_whose_items_are_written(f, args):
     """Right, or refused with a way to write it: it was `'dict_values' object is not ...`."""
     with pytest.raises(tl.UnsupportedError, match=r"a loop writes what a `dict_values` gives"):
         tl.grad(f, wrt=1)(*args)
+
+
+class Measured:
+    def __init__(self, v):
+        self.v = v
+
+    def __float__(self):
+        return float(self.v)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.v)
+
+
+def as_a_float(x):
+    return np.sin(float(Measured(x[0] * 2.0)))
+
+
+def as_an_array(x):
+    return np.sum(np.asarray(Measured(x)) * x)
+
+
+def by_a_ufunc(x):
+    return np.sum(np.sin(Measured(x)))
+
+
+@pytest.mark.parametrize("f", [as_a_float, as_an_array, by_a_ufunc])
+def test_objects_that_say_which_number_they_are(f):
+    """By identity the gradient was too small; otherwise an AttributeError."""
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError, match="asks its class for a number or an array"):
+            derive(f)(X)
+
+
+class Halved:
+    def __init__(self, n):
+        self.d = np.zeros((n, n))
+
+    def __getitem__(self, key):
+        return self.d[key] * 2.0
+
+    def __setitem__(self, key, value):
+        self.d[key] = value / 2.0
+
+
+def slices_as_keys(m, a):
+    grid = Halved(3)
+    grid[1:3, 1] = a[0]
+    grid[2, :] = grid[2, :] + a
+    grid[::2] += m[::2]
+    return np.sum(grid[..., 1] * a) + np.sum(grid[::2, 1:] ** 2)
+
+
+def test_slices_as_keys_of_objects_that_are_written():
+    """They were given on as they are written: the text did not parse."""
+    a = np.array([0.5, 0.7, -0.3])
+    tl.check_grads(slices_as_keys, (np.outer(a, a), a), order=2)

@@ -127,3 +127,53 @@ def conjugate_product(x, y):
 
 def test_tangents_of_complex_tangents_are_complex() -> None:
     tl.check_grads(conjugate_product, (Z[0], C[0]), order=2)
+
+
+# A real x beside complex values: its adjoint is real, in the text that is printed, too.
+BESIDE = [
+    *("x @ z", "z @ x", "x[0] @ z", "z @ x[0]", "x[0] @ z[1]", "np.stack([z, z]) @ x"),
+    *("np.vdot(z, x) * z", "np.vdot(x, z) * z", "np.einsum('ij,kj->ik', x, z)", "np.stack([z, x])"),
+    *("np.linalg.multi_dot([x, z, x])", "np.linalg.solve(x + 4.0 * np.eye(3), z)"),
+    *("np.linalg.solve(z, x)", "np.where(x > 0.5, x, z)", "np.asarray(x, dtype=complex) * z"),
+    *("np.interp(x[0], [0.0, 0.6, 2.0], z[0])", "np.polyval(x[0], z)", "np.linalg.det(z) * x"),
+    *("np.interp(x[0], x[1].cumsum(), z[0])", "np.trapezoid(z, x)"),
+]
+
+
+def beside(call: str) -> Any:
+    source = (
+        "def size(x):\n"
+        "    z = np.exp(1j * x) + x.T * (0.2 + 0.5j)\n"
+        f"    y = {call}\n"
+        "    return np.sum(np.abs(y) ** 2)\n"
+    )
+    file = f"<a real x in {call}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(source, file, "exec"), names)
+    return names["size"]
+
+
+@pytest.mark.parametrize("call", BESIDE)
+def test_a_real_value_among_complex_ones(call: str) -> None:
+    """Texts gave adjoints with imaginary parts, which a derivative of them took for values."""
+    size, x = beside(call), RNG.uniform(0.3, 1.0, (3, 3))
+    tl.check_grads(size, (x,), order=2)
+    for example in (None, (x,)):
+        derivative = tl.grad(size, example=example)
+        expected = derivative(x)
+        names: dict[str, Any] = {}
+        exec(derivative.source, names)
+        found = names["size_grad"](x)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("call", ["x @ z", "z @ x", "np.linalg.multi_dot([x, z, x])"])
+def test_a_gradient_inside_is_real(call: str) -> None:
+    size, x = beside(call), RNG.uniform(0.3, 1.0, (3, 3))
+
+    def penalty(x):
+        return np.sum(tl.grad(size)(x) ** 2)
+
+    tl.check_grads(penalty, (x,))

@@ -15,7 +15,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import CLASS_IS_READ, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
-from ..frontend.owners import is_installed, module_of
+from ..frontend.owners import is_installed, is_numpy, module_of
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import Kind
@@ -333,11 +333,28 @@ class _Check:
             return
         if obj is None and not isinstance(call.fn, ir.Ref):
             return  # known when it runs (an outer name for None: a library that is not there)
+        self._converted(call, obj, place)
         if written_position(obj) is not None or self.book.find(obj) is not None:
             return
         if self.book.is_nondifferentiable(obj):
             return
         raise self._no_rule(call, obj, culprit, place)
+
+    def _converted(self, call: ir.Call, obj: Any, place: Place) -> None:
+        """`float(model)`, `np.asarray(model)`: the class says which number or array that is."""
+        if obj not in (float, complex) and not is_numpy(obj) and module_of(obj) != "math":
+            return
+        for arg in call.args:
+            kind = self.kinds.get(arg.name) if isinstance(arg, ir.Var) else None
+            if kind is None or kind.form != "object" or arg.name not in self.active:
+                continue
+            if kind.cls is not None and not is_installed(module_of(kind.cls)):
+                raise UnsupportedError(
+                    f"a {kind.cls.__name__} is given to `{getattr(call.fn, 'text', obj)}`, which "
+                    "asks its class for a number or an array",
+                    place,
+                    "Pass the attribute that holds it, or what a method of the object returns.",
+                )
 
     def _fields_given(self, call: ir.Call, culprit: str, place: Place) -> None:
         """`State(*values)`: which fields get what is not written."""

@@ -31,6 +31,20 @@ from .twins import scipy_mirror, spelled_module
 Kinds = Mapping[str, Kind] | KindOf
 
 
+# Helpers that give an adjoint which is real where the value is that it belongs to.
+_REAL_WHERE_THAT_IS = frozenset(
+    (
+        *(np.real, runtime.unbroadcast, runtime.broadcast_like, runtime.cast_like),
+        *(runtime.matmul_bar_a, runtime.matmul_bar_b, runtime.dot_bar_a, runtime.dot_bar_b),
+        *(runtime.inner_bar_a, runtime.inner_bar_b, runtime.einsum_bar, runtime.unbroadcast_each),
+        *(runtime.tensordot_bar_a, runtime.tensordot_bar_b, runtime.convolve_bar),
+        *(runtime.kron_bar_a, runtime.kron_bar_b, runtime.correlate_bar_a, runtime.correlate_bar_v),
+        *(runtime.fft_bar, runtime.ifft_bar, runtime.fftn_bar, runtime.ifftn_bar),
+        *(runtime.rfft_bar, runtime.polyval_bar),
+    )
+)
+
+
 @ir.quickened
 @dataclass(frozen=True)
 class Instance:
@@ -97,7 +111,7 @@ class Instance:
         self._require(param)
         if param in self.adjoints:
             expr = self.adjoints[param]
-            return None if linear.is_zero(expr) else expr
+            return None if linear.is_zero(expr) else self._without_imaginary(param, expr)
         partial = self.conj_if_complex(self.partials[param])
         product = linear.scale(ir.Var("$y_bar"), partial)
         if product is None:
@@ -125,6 +139,32 @@ class Instance:
             return True
         others = [a for name, a in self.arguments.items() if name != param]
         return any(self._may_be_complex(a) for a in others if a != self.arguments[param])
+
+    def _without_imaginary(self, param: str, expr: ir.Expr) -> ir.Expr:
+        """What a rule states for the adjoint of an argument, real where that is."""
+        argument = self.arguments[param]
+        if getattr(getattr(expr, "fn", None), "obj", None) in _REAL_WHERE_THAT_IS:
+            return expr
+        beside = [
+            other
+            for name, other in self.arguments.items()
+            if name != param and other != argument and self._carries(name)
+        ]
+        kind, result = self.kind_of(argument), self.result_kind.dtype
+        gains = result == "complex"
+        if kind.form in ("list", "tuple"):  # (of real and complex items)
+            gains = result == "complex" or (result == "?" and not self.real)
+        if kind.dtype == "complex" or not (gains or any(map(self._may_be_complex, beside))):
+            return expr
+        if kind.dtype == "float":
+            return ir.Call(ir.Ref(self.conj.text.replace("conj", "real"), np.real), (expr,))
+        return ir.Call(ir.Ref("cast_like", runtime.cast_like), (expr, argument))
+
+    def _carries(self, param: str) -> bool:
+        """Whether the rule states a derivative by `param` that is not zero."""
+        if param in self.partials:
+            return True
+        return param in self.adjoints and not linear.is_zero(self.adjoints[param])
 
     def conj_if_complex(self, expr: ir.Expr) -> ir.Expr:
         """`np.conj(expr)` where its value may be complex; for real kinds the expression itself."""
@@ -222,7 +262,7 @@ def bind(
 
     by_role = _by_role(lines)
     temporaries = {name: state(expr) for name, expr in by_role["temporary"].items()}
-    settle = _Settling(rule, call, temporaries, kind_of, conj, real)
+    settle = _Settling(rule, call, values, temporaries, kind_of, conj, real)
     kept, inlined = _inlined({name: settle(expr) for name, expr in temporaries.items()})
     partials, adjoints, tangents = (
         Stated(by_role[role], lambda e: settle(state(e)))
@@ -286,6 +326,7 @@ class _Settling:
 
     rule: Rule
     call: ir.Call
+    values: Mapping[str, ir.Expr]
     temporaries: Mapping[str, ir.Expr]
     kind_of: KindOf
     conj: ir.Ref
@@ -294,6 +335,8 @@ class _Settling:
     def _dtype_of(self, name: str) -> str:
         if name.startswith("$") and name[1:] in self.temporaries:
             return "complex" if self._may_be_complex(self.temporaries[name[1:]]) else "float"
+        if linear.is_dot(name) and name[1:-4] in self.values:
+            return self.kind_of(self.values[name[1:-4]]).dtype
         if name.startswith("$"):
             return self.rule.result_kind(self.call, self.kind_of).dtype
         return self.kind_of(ir.Var(name)).dtype

@@ -194,6 +194,12 @@ def _is_complex(facts: Facts, name: str) -> bool:
     return _known(None if dtype == "?" and not facts.real else dtype == "complex")
 
 
+def _stays_real(facts: Facts, like: str, *others: str) -> bool:
+    """Whether an adjoint that is made of `others` has no imaginary part that `like` lacks."""
+    complex_ = facts.kind(like).dtype == "complex"
+    return complex_ or not any(_is_complex(facts, other) for other in others)
+
+
 def _is_inexact(facts: Facts, name: str) -> bool:
     """Whether a dtype argument surely asks for floating or complex numbers."""
     given = literal(facts.arguments[name])
@@ -229,6 +235,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "holds_numbers": _holds_numbers,
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
+    "stays_real": _stays_real,
     "is_inexact": _is_inexact,
     "is_real": lambda facts, name: not _is_complex(facts, name),
     "is_literal": lambda facts, name: is_literal(facts.arguments[name]),

@@ -138,14 +138,14 @@ def det(y, a):
 @rule(runtime.cofactors, kind=first)
 def cofactors(y, a):
     inverse = np.linalg.inv(a)
-    turned = swap_last(inverse)
+    turned = adjoint_matrix(inverse)
     y_dot = (
-        np.expand_dims(np.sum(turned * a_dot, axis=(-2, -1)), (-2, -1)) * y
-        - y @ swap_last(a_dot) @ turned
+        np.expand_dims(np.sum(turned * conj(a_dot), axis=(-2, -1)), (-2, -1)) * y
+        - y @ adjoint_matrix(a_dot) @ turned
     )
     a_bar = (
-        np.expand_dims(np.sum(y_bar * y, axis=(-2, -1)), (-2, -1)) * turned
-        - turned @ swap_last(y_bar) @ y
+        np.expand_dims(np.sum(conj(y_bar) * y, axis=(-2, -1)), (-2, -1)) * turned
+        - turned @ adjoint_matrix(y_bar) @ y
     )
 
 

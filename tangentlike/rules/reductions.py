@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import runtime
+from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .kinds_of import (
     array_of_rank,
@@ -368,7 +369,12 @@ def interp(y, x, xp, fp):
     fp_bar = interp_bar(y_bar, x, xp)
 
 
-@rule(runtime.interp_bar, kind=array_of_rank(1))
+def _at_knots(call, kind_of):
+    """Adjoints of knots: complex where those that they are made of are."""
+    return Kind("array", kind_of(call.args[0]).dtype, (None,))
+
+
+@rule(runtime.interp_bar, kind=_at_knots)
 def interp_bar(y, g, x, xp):
     y_dot = (
         interp_bar(g_dot, x, xp)
@@ -376,25 +382,25 @@ def interp_bar(y, g, x, xp):
         - interp_slope_bar(g * np.interp(x, xp, xp_dot), x, xp)
     )
     g_bar = np.interp(x, xp, y_bar)
-    x_bar = g * interp_slope(x, xp, y_bar)
-    xp_bar = interp_bar(-(g * interp_slope(x, xp, y_bar)), x, xp)
+    x_bar = conj(g) * interp_slope(x, xp, y_bar)
+    xp_bar = interp_bar(-(conj(g) * interp_slope(x, xp, y_bar)), x, xp)
 
 
-@rule(runtime.interp_slope, kind=same_as(0))
+@rule(runtime.interp_slope, kind=_interpolated)
 def interp_slope(y, x, xp, fp):
     y_dot = interp_slope(x, xp, fp_dot) - y * interp_slope(x, xp, xp_dot)
     x_bar = 0
-    xp_bar = interp_slope_bar(-(y_bar * y), x, xp)
+    xp_bar = interp_slope_bar(-(y_bar * conj(y)), x, xp)
     fp_bar = interp_slope_bar(y_bar, x, xp)
 
 
-@rule(runtime.interp_slope_bar, kind=array_of_rank(1))
+@rule(runtime.interp_slope_bar, kind=_at_knots)
 def interp_slope_bar(y, g, x, xp):
     slope = interp_slope(x, xp, xp_dot)
     y_dot = interp_slope_bar(g_dot, x, xp) - interp_slope_bar(g * slope, x, xp)
     g_bar = interp_slope(x, xp, y_bar)
     x_bar = 0
-    xp_bar = interp_slope_bar(-(g * interp_slope(x, xp, y_bar)), x, xp)
+    xp_bar = interp_slope_bar(-(conj(g) * interp_slope(x, xp, y_bar)), x, xp)
 
 
 @rule(np.bincount, kind=array_of_rank(1))

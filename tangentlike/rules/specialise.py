@@ -166,32 +166,34 @@ def uncast(y, g, dtype):
 
 @shorter(runtime.matmul_bar_a)
 def matmul_bar_a(y, g, a, b):
-    if rank(a) == 2 and rank(b) == 2:
-        text = g @ conj(b).T
-    elif rank(a) == 2 and rank(b) == 1:
-        text = np.outer(g, conj(b))
-    elif rank(a) == 1 and rank(b) == 2:
-        text = conj(b) @ g
-    elif rank(a) == 1 and rank(b) == 1:
-        text = g * conj(b)
-    elif rank(a) == 3 and rank(b) == 2:
-        text = g @ conj(b).T
-    elif stacked_alike(a, b):
-        text = g @ np.swapaxes(conj(b), -1, -2)
+    if stays_real(a, g, b):
+        if rank(a) == 2 and rank(b) == 2:
+            text = g @ conj(b).T
+        elif rank(a) == 2 and rank(b) == 1:
+            text = np.outer(g, conj(b))
+        elif rank(a) == 1 and rank(b) == 2:
+            text = conj(b) @ g
+        elif rank(a) == 1 and rank(b) == 1:
+            text = g * conj(b)
+        elif rank(a) == 3 and rank(b) == 2:
+            text = g @ conj(b).T
+        elif stacked_alike(a, b):
+            text = g @ np.swapaxes(conj(b), -1, -2)
 
 
 @shorter(runtime.matmul_bar_b)
 def matmul_bar_b(y, g, a, b):
-    if rank(a) == 2 and rank(b) in (1, 2):
-        text = conj(a).T @ g
-    elif rank(a) == 1 and rank(b) == 2:
-        text = np.outer(conj(a), g)
-    elif rank(a) == 1 and rank(b) == 1:
-        text = g * conj(a)
-    elif rank(a) == 3 and rank(b) == 2:
-        text = np.tensordot(conj(a), g, ((0, 1), (0, 1)))
-    elif stacked_alike(a, b):
-        text = np.swapaxes(conj(a), -1, -2) @ g
+    if stays_real(b, g, a):
+        if rank(a) == 2 and rank(b) in (1, 2):
+            text = conj(a).T @ g
+        elif rank(a) == 1 and rank(b) == 2:
+            text = np.outer(conj(a), g)
+        elif rank(a) == 1 and rank(b) == 1:
+            text = g * conj(a)
+        elif rank(a) == 3 and rank(b) == 2:
+            text = np.tensordot(conj(a), g, ((0, 1), (0, 1)))
+        elif stacked_alike(a, b):
+            text = np.swapaxes(conj(a), -1, -2) @ g
 
 
 @shorter(runtime.unbroadcast)
@@ -204,7 +206,7 @@ def unbroadcast(y, g, like):
 def dot_bar_a(y, g, a, b):
     if rank(a) in (1, 2) and rank(b) in (1, 2):
         text = matmul_bar_a(g, a, b)
-    elif is_number(a) and is_number(b):
+    elif is_number(a) and is_number(b) and stays_real(a, g, b):
         text = g * conj(b)
 
 
@@ -212,5 +214,5 @@ def dot_bar_a(y, g, a, b):
 def dot_bar_b(y, g, a, b):
     if rank(a) in (1, 2) and rank(b) in (1, 2):
         text = matmul_bar_b(g, a, b)
-    elif is_number(a) and is_number(b):
+    elif is_number(a) and is_number(b) and stays_real(b, g, a):
         text = g * conj(a)

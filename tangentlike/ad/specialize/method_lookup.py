@@ -70,10 +70,10 @@ class Found:
         return ir.Call(ir.Ref(self.text, self.fn), self.args, self.kwargs, at)
 
 
-def _as_argument(key: ir.Expr) -> ir.Expr:
+def as_argument(key: ir.Expr) -> ir.Expr:
     """What a method is given for the key in `w[1:, 0]`: `(slice(1, None), 0)`."""
     if isinstance(key, ir.Display) and key.form == "tuple":
-        return dataclasses.replace(key, items=tuple(map(_as_argument, key.items)))
+        return dataclasses.replace(key, items=tuple(map(as_argument, key.items)))
     if not isinstance(key, ir.Slice):
         return key
     bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
@@ -131,7 +131,7 @@ class MethodLookup:
                     text = f"{cls.__name__}_{name}"
                     found = Found(fn, (base,), (), text, "property", name, fn)
             case ir.Index(base, key):
-                given = (base, _as_argument(key))
+                given = (base, as_argument(key))
                 found = self.method(class_of(base), "__getitem__", given, (), "item")
         return found
 

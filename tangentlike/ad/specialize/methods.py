@@ -47,6 +47,7 @@ from .method_lookup import (
     UNARY,
     Found,
     KnownCallees,
+    as_argument,
     may_call_methods,
     objects,
     properties_apart,
@@ -491,7 +492,7 @@ class _Spelling(ir.Rewriter):
                 new = self.value(value, stmt.origin)
                 return stmt if new is value else dataclasses.replace(stmt, value=new)
             case ir.Store(target=ir.Index(base, key), value=value) if self._class(base) is not None:
-                parts = (base, key, value)
+                parts = (base, as_argument(key), value)
                 lookup = self.methods.lookup
                 found = lookup.method(self._class(base), "__setitem__", parts, (), "method")
                 return self._done(found, stmt)
