@@ -84,6 +84,8 @@ def inner(x: Any, y: Any) -> float:
         if b is not None:
             if np.shape(a) != np.shape(b):
                 raise AssertionError(f"shapes differ: {np.shape(a)} and {np.shape(b)}")
+            if np.iscomplexobj(b) and not np.iscomplexobj(a):
+                raise AssertionError("the adjoint of a real value is complex")
             total.append(float(np.sum(np.asarray(a) * np.asarray(b))))
 
     map_leaves(product, x, y)

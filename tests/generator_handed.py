@@ -110,6 +110,68 @@ HANDED = Subject(
             "        <Y> = <V>[k1] * 0.9 * len(p)",
             "        q += [(k1 + 1) % 4, (k1 + 2) % 4]",
         ),
+        # lists that change between where they are made and where an operation gets them
+        (
+            "p, q = [<V> > 0.1], [<W> * <S>]",
+            "p.append(<V> < -0.1)",
+            "q.append(<V>)",
+            "<X> = np.select(p, q, 0.3)",
+        ),
+        (
+            "p, q = [<V> > 0.1, <V> < -0.1], [<W> * <S>, <V>]",
+            "q[1] = <V> * <T>",
+            "p.reverse()",
+            "<X> = np.select(p, q, 0.3)",
+        ),
+        (
+            "p, q = [<V>, <S>], <S>",
+            "for k1 in range(2):",
+            "    <X> = np.select([<V> > 0.1, <W> < 0.2], p, 0.3)",
+            "    q = q * 0.5",
+            "    p = [<V>, q]",
+        ),
+        ("p = [<V> * <S>, <W>]", "p.reverse()", "<X> = np.choose([0, 1, 1, 0], p) * 0.9"),
+        ("p = [0, 1]", "p.reverse()", "<X> = 0.3 * np.einsum(<M>, p, <V>, [0], [1])"),
+        ("k1 = 1", "<X> = 0.3 * np.einsum(<M>, [0, k1], <V>, [k1])"),
+        ("<X> = 0.3 * contracted(<M>, [0, 1], <V>, [1])",),
+        (
+            "q, p = <V> * 1.0, [lambda x1: x1 * <S>, lambda x1: 0.5 - x1 * x1]",
+            "for k1 in range(2):",
+            "    q = np.piecewise(q, [q > 0.1, q <= 0.1], p)",
+            "<X> = q",
+        ),
+        (
+            "q = np.zeros(4)",
+            "p = (q,)",
+            "np.multiply(<V>, <S>, out=p)",
+            "q = q * 0.5",
+            "<X> = q + p[0]",
+        ),
+        ("p = [<V>, <W>]", "p[0] = p[0] * <S>", "p, q = np.meshgrid(*p)", "<K> = p * q"),
+        ("p, q = np.meshgrid(<V>, <W>, sparse=True)", "<K> = p * q * <S>"),
+        # objects with keys, methods that are handed on, attributes that are named
+        ("q = Grid(<M>)", "q[1:3, 1] = <S>", "q[::2] += <V>", "<X> = q[:, 1] * q[..., 2]"),
+        (
+            "q = Moved(<V>)",
+            "for p in (q.add, q.scale, q.add):",
+            "    <Y> = p(<S>) * 0.3",
+            "<X> = q.w",
+        ),
+        (
+            "q = Moved(<V>)",
+            "for k1, p in (('w', <W>), ('c', <S>)):",
+            "    setattr(q, k1, p * 0.5)",
+            "<X> = q.w * q.c",
+        ),
+        ("p = Part(<M>)._replace(a=<V>)", "<X> = p._replace(c=<S>).scaled()"),
+        ("p = Part(<V>)", "p = p._replace(a=np.sum(p.scaled()))", "<Y> = p.a * 0.2"),
+        ("p = zip(<V>, <W>)", "for k1, (x1, x2) in enumerate(p):", "    <Y> = x1 * x2 * 0.9"),
+        ("p = enumerate(<V> * <S>)", "for k1, x1 in p:", "    <Y> = x1 * 0.9 + k1 * 0.1"),
+        (
+            "q = <V> * <S>",
+            "p = np.lib.stride_tricks.as_strided(q, (3, 2), q.strides * 2)",
+            "<Y> = 0.3 * np.sum(p[0] * p[1] * p[2])",
+        ),
         # properties that count how often they are asked
         ("q = Asked(<V>)", "q.w += <W>", "q.w *= <S>", "<X> = q.w * 0.2"),
     ),
@@ -119,6 +181,29 @@ HANDED = Subject(
         ("scipy.fft", "import scipy.fft"),
         ("run(", "def run(g, *values):\n    return g(*values)\n"),
         ("filler(", "def filler(w):\n    return w.fill\n"),
+        (
+            "contracted(",
+            "def contracted(a, axes, b, others):\n    return np.einsum(a, axes, b, others)\n",
+        ),
+        (
+            "Grid(",
+            "class Grid:\n    def __init__(self, d):\n        self.d = d * 0.5\n\n"
+            "    def __getitem__(self, k):\n        return self.d[k] * 2.0\n\n"
+            "    def __setitem__(self, k, v):\n        self.d[k] = v * 0.5\n",
+        ),
+        (
+            "Moved(",
+            "class Moved:\n    def __init__(self, w):\n        self.w, self.c = w, 0.5\n\n"
+            "    def add(self, c):\n        self.w = self.w * 0.5 + c\n"
+            "        return np.sum(self.w) * 0.2\n\n"
+            "    def scale(self, c):\n        self.w = self.w * c\n        return self.w[0]\n",
+        ),
+        (
+            "Part(",
+            "from typing import Any, NamedTuple\n\n\nclass Part(NamedTuple):\n"
+            "    a: Any\n    c: Any = 0.5\n\n"
+            "    def scaled(self):\n        return self.a * self.c\n",
+        ),
         ("damped", "def damped(q):\n    q.w = q.w * 0.5\n"),
         (
             "Hooked(",

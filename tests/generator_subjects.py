@@ -406,6 +406,17 @@ COMPLEX = Subject(
         ),
         ("q = <V> + 0j", "q.imag = <W>", "<X> = (q * q).imag * 0.4"),
         ("q = <V> + 0j", "q.real[1:] = <W>[:-1]", "<X> = np.tanh((q * q).real)"),
+        # real values beside complex ones
+        ("q = <M> @ np.exp(1j * <V>)", "<X> = np.tanh(np.abs(q))"),
+        ("q = np.exp(1j * <M>) @ <V>", "<X> = np.tanh(q.imag)"),
+        ("q = np.linalg.multi_dot([<M>, np.exp(1j * <M>), <V>])", "<X> = np.tanh(q.real)"),
+        ("q = np.vdot(np.exp(1j * <V>), <W>) * <V>", "<X> = np.tanh(q.imag)"),
+        ("q = np.einsum('ij,j->i', <M>, np.exp(1j * <V>))", "<X> = np.tanh(q.real)"),
+        ("q = np.stack([<V>, np.exp(1j * <W>)])", "<X> = np.tanh(q.prod(axis=0).imag)"),
+        ("q = np.asarray(<V>, dtype=complex) * np.exp(1j * <W>)", "<X> = np.tanh(q.imag)"),
+        ("q = np.interp(<V>, [-1.0, 0.1, 1.0], np.exp(1j * <W>)[:3])", "<X> = np.abs(q) * <W>"),
+        ("q = np.polyval(<V>, np.exp(1j * <W>) * 0.5)", "<X> = np.tanh(q.real)"),
+        ("q = np.linalg.det(np.eye(4) * 2.0 + np.exp(1j * <M>) * 0.2)", "<Y> = 0.1 * q.imag"),
     ),
     (
         ("product(", "def product(p, q):\n    return p * q\n"),
@@ -442,11 +453,32 @@ INSIDE = Subject(
         ("if <C>:", "    <X> = np.tanh(tl.grad(energy)(<W>, <S>))"),
         ("p = [tl.grad(energy), tl.grad(energy, wrt=0)]", "<X> = np.tanh(p[<I> % 2](<V>, <S>))"),
         ("<Y> = np.tanh(tl.grad(tl.grad(lambda x1: x1**3 * np.sin(x1)))(<S>))",),
+        ("q = tl.grad(layered)(Layer(<V>, <S>), <W>)", "<X> = np.tanh(q.w * q.c)"),
+        (
+            "q, p = Layer(<V>, <S>), <W>",
+            "for k1 in range(2):",
+            "    p = p + 0.1 * q.force(p)",
+            "<X> = np.tanh(p)",
+        ),
+        ("<X> = np.tanh(tl.grad(turned)(<V>, <M>))",),
+        ("q, p = tl.vjp(bent, <V>)", "<X> = np.tanh(p(q)[0] * p(<W>)[0])"),
     ),
     (
         ("tl.", "import tangentlike as tl"),
         ("energy", "def energy(p, c):\n    return np.sum(np.sin(p) * p) * c * c\n"),
         ("bent", "def bent(p):\n    return np.sin(p) * p\n"),
+        (
+            "Layer(",
+            "class Layer:\n    def __init__(self, w, c):\n        self.w, self.c = w, c\n\n"
+            "    def energy(self, p):\n        return np.sum(np.tanh(self.w * p) * self.c)\n\n"
+            "    def force(self, p):\n        return -tl.grad(self.energy)(p)\n",
+        ),
+        ("layered", "def layered(q, p):\n    return q.energy(p)\n"),
+        (
+            "turned",
+            "def turned(p, m):\n    z = m @ np.exp(1j * p) + np.exp(1j * m) @ p\n"
+            "    return 0.1 * np.sum(np.abs(z) ** 2)\n",
+        ),
         ("both_of", "def both_of(p, c):\n    return np.sin(p) * c, np.sum(p) * c\n"),
         ("along", "def along(p, q):\n    return np.sum(p * q * q)\n"),
         (

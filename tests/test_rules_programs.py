@@ -261,6 +261,18 @@ def test_pieces_that_are_not_seen_are_refused() -> None:
         tl.grad(reversed_pieces)(V)
 
 
+def divided(x):
+    z = np.exp(1j * x)
+    quotient, rest = np.polydiv(z, z[:2])
+    other, _ = np.polydiv(x, z[1:3])
+    return np.sum(np.abs(quotient) ** 2) + np.sum(np.abs(rest) ** 3) + np.sum(np.abs(other))
+
+
+def test_quotients_of_complex_polynomials() -> None:
+    """They were stored in an array of real numbers."""
+    tl.check_grads(divided, (V,), order=2)
+
+
 def grids(x):
     a, b, c = x, x[:3] ** 2, x[2:] * x[0]
     dense = np.meshgrid(a, b, c, indexing="ij")

@@ -90,8 +90,9 @@ def roots(p):
 
 
 def polydiv(u, v):
-    rest = np.copy(u) * 1.0
-    quotient = np.zeros(max(len(u) - len(v) + 1, 1))
+    one = np.ones(1, np.result_type(u, v, 1.0))  # (complex where either of them is)
+    rest = u * one
+    quotient = np.zeros(max(len(u) - len(v) + 1, 1), one.dtype)
     for k in range(len(u) - len(v) + 1):
         factor = rest[k] / v[0]
         quotient[k] = factor
