@@ -345,8 +345,9 @@ class _Check:
         if obj not in (float, complex) and not is_numpy(obj) and module_of(obj) != "math":
             return
         for arg in call.args:
-            kind = self.kinds.get(arg.name) if isinstance(arg, ir.Var) else None
-            if kind is None or kind.form != "object" or arg.name not in self.active:
+            name = arg.name if isinstance(arg, ir.Var) else ""
+            kind = self.kinds.get(name)
+            if kind is None or kind.form != "object" or name not in self.active:
                 continue
             if kind.cls is not None and not is_installed(module_of(kind.cls)):
                 raise UnsupportedError(

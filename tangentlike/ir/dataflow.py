@@ -322,8 +322,9 @@ class Displays(Problem[frozenset[str]]):
             met -= given
         lists = {name for name in state & met if self.made[name].form != "tuple"}
         state = self.enter(stmt, state - lists)
-        made = isinstance(stmt, Assign) and isinstance(stmt.target, str)
-        return state | ({stmt.target} & self.bottom) if made else state  # type: ignore[union-attr]
+        if isinstance(stmt, Assign) and isinstance(stmt.target, str):
+            return state | (self.bottom & {stmt.target})
+        return state
 
     def enter(self, stmt: Stmt, state: frozenset[str]) -> frozenset[str]:
         bound = frozenset(binds(stmt))

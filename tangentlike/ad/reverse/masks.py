@@ -104,9 +104,9 @@ class Masks:
         obj = getattr(getattr(stmt.value, "fn", None), "obj", None)
         if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
             index, choices = stmt.value.args
-            used = self.used_by.get(choices.name) if isinstance(choices, ir.Var) else None
-            if used == [stmt] and self.fragility.of(choices.name) >= SINGULAR:
-                return {choices.name: ir.Display("tuple", (index,))}
+            name = choices.name if isinstance(choices, ir.Var) else ""
+            if self.used_by.get(name) == [stmt] and self.fragility.of(name) >= SINGULAR:
+                return {name: ir.Display("tuple", (index,))}
         least = next((level for fn, level in PICKING.items() if fn is obj), None)
         if not isinstance(stmt.target, str) or least is None:
             return {}
