@@ -53,16 +53,15 @@ def seen_at_the_call_grad(a, x):
         total = total + euler_partial
     k = a * a
     partial2_x, f_tape = f_fwd(x, k=k)
-    euler_partial2, euler_tape2 = euler_fwd(x, 0.1, 1, k=k)
     total2 = total + partial2_x
+    euler_partial2, euler_tape2 = euler_fwd(x, 0.1, 1, k=k)
     # adjoint
     # return total + f(x) + euler(f, x, 0.1, 1)
     total3_bar = scalar_seed(total2 + euler_partial2)
     total2_bar = unbroadcast(total3_bar, total2)
-    total_bar = unbroadcast(total2_bar, total)
-    partial2_x_bar = unbroadcast(total2_bar, partial2_x)
     k_bar = euler_bwd(euler_tape2, unbroadcast(total3_bar, euler_partial2))
-    k_bar = accumulate(k_bar, f_bwd2(f_tape, partial2_x_bar))
+    total_bar = unbroadcast(total2_bar, total)
+    k_bar = accumulate(k_bar, f_bwd2(f_tape, unbroadcast(total2_bar, partial2_x)))
     a_bar = 2.0 * k_bar * a                  # k = a * a
     parts_bar = zeros_like(parts)
     for i in reversed(range(len(parts))):

@@ -86,16 +86,16 @@ def starred_inside_grad(a, x):
     # primal
     partial_x, f_tape = f_fwd(x, a, scale=a)
     partial2_x, f_tape2 = f_fwd2(x, scale=a, extra=2.0)
-    euler_partial, euler_tape = euler_fwd(x, 0.1, 2, f_scale=a)
     total = partial_x + partial2_x
+    euler_partial, euler_tape = euler_fwd(x, 0.1, 2, f_scale=a)
     # adjoint
     # return f(x, a) + f(x, extra=2.0) + euler(f, x, 0.1, 2)
     total2_bar = scalar_seed(total + euler_partial)
     total_bar = unbroadcast(total2_bar, total)
-    partial_x_bar = unbroadcast(total_bar, partial_x)
-    partial2_x_bar = unbroadcast(total_bar, partial2_x)
     f_scale_bar = euler_bwd(euler_tape, unbroadcast(total2_bar, euler_partial))
-    f_scale_bar = accumulate(f_scale_bar, f_bwd2(f_tape2, partial2_x_bar))
-    a_bar, f_scale_part = f_bwd(f_tape, partial_x_bar)
-    a_bar = accumulate(a_bar, accumulate(f_scale_bar, f_scale_part))
+    partial_x_bar = unbroadcast(total_bar, partial_x)
+    f_scale_part = f_bwd2(f_tape2, unbroadcast(total_bar, partial2_x))
+    f_scale_bar = accumulate(f_scale_bar, f_scale_part)
+    a_bar, f_scale_part2 = f_bwd(f_tape, partial_x_bar)
+    a_bar = accumulate(a_bar, accumulate(f_scale_bar, f_scale_part2))
     return a_bar

@@ -17,6 +17,7 @@ from ...analysis.aliases import Aliases
 from ...analysis.memory import key_parts, surely_basic
 from ...analysis.structure import Structure
 from ...errors import not_by_names
+from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ..context import BINARY_OF, Context, of_sets
 from ..loops import indexed, may_break, sources_of
@@ -71,9 +72,21 @@ class Preparation(ir.Rewriter):
             other = block[to]
             if stmt.target in ir.reads(other):
                 return to if _is_sum(other) else at
-            if not isinstance(other, ir.Assign) or other.target not in self.context.temporaries:
+            if not self._is_operation(other):
                 return at
         return at
+
+    def _is_operation(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement gives a name to what an operation makes, or to a part of an array: it
+        surely writes nothing."""
+        if not isinstance(stmt, ir.Assign) or stmt.target not in self.context.temporaries:
+            return False
+        match stmt.value:
+            case ir.Call(fn=ir.Ref(obj=obj), kwargs=kwargs):
+                return is_operation(obj) and all(name != "out" for name, _ in kwargs)
+            case ir.Index(base, _) | ir.Attribute(base, _):
+                return self.context.kind_of(base).form == "array"
+        return isinstance(stmt.value, ir.Var | ir.Const)
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         match stmt:
