@@ -17,7 +17,10 @@ WAITING += (
     "(<M> * 1j + <M>.T)",
     "np.stack([<V>, <W> * 1j])",
     "q *= np.exp(q * q * 9.0 + 300.0)",
-)  # complex adjoints in real buffers; NaN of what is not used
+    "p = zip(<V>, <W>)",
+    "p = p + 0.1 * q.force(p)",
+)  # complex adjoints in real buffers; NaN of what is not used; a named zip in `enumerate`; a gradient
+# by a method of its own object
 
 
 def text(name: str, lines: tuple[str, ...]) -> Any:

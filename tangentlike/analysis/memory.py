@@ -237,10 +237,11 @@ class Sources:
 
     def _item_of(self, base: ir.Expr) -> frozenset[str]:
         """An item of an array is a view of it, an item of a container one of its elements."""
-        form = self.kind_of(base).form
-        if form in ("list", "tuple", "dict", "set", "object"):
+        kind = self.kind_of(base)
+        named = kind.form == "object" and (kind.cls is not None or bool(kind.among))
+        if named or kind.form in ("list", "tuple", "dict", "set"):
             return self.elements(base)
-        return self.nodes(base) | self.elements(base)
+        return self.nodes(base) | self.elements(base)  # (an object may be a pointer to an array)
 
     def _call(self, call: ir.Call) -> frozenset[str]:
         given = outputs(call, self.kinds)

@@ -96,20 +96,23 @@ def linalg_block_diag(*arrs):
 def linalg_toeplitz(c, r=None):
     column = _vector(c)
     row = np.conj(column) if r is None else _vector(r)
-    places = np.arange(len(column) - 1, -1, -1)[:, None] + np.arange(len(row))
-    return np.concatenate([column[::-1], row[1:]])[places]
+    return _shifted(np.concatenate([column[::-1], row[1:]]), len(column), len(row))[::-1]
 
 
 def linalg_hankel(c, r=None):
     column = _vector(c)
     row = np.zeros_like(column) if r is None else _vector(r)
-    places = np.arange(len(column))[:, None] + np.arange(len(row))
-    return np.concatenate([column, row[1:]])[places]
+    return _shifted(np.concatenate([column, row[1:]]), len(column), len(row))
 
 
 def linalg_circulant(c):
-    places = np.arange(len(c))
-    return _vector(c)[places[:, None] - places]
+    column = _vector(c)
+    return linalg_toeplitz(column, np.concatenate([column[:1], column[:0:-1]]))
+
+
+def _shifted(values, count, size):
+    """Rows of which each begins one entry later."""
+    return np.stack([values[k : k + size] for k in range(count)])
 
 
 def _vector(x):
