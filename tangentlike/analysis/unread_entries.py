@@ -41,6 +41,7 @@ class UnreadEntries:
             self._members.setdefault(held, set()).add(owner(node))
         self._reads: dict[str, list[tuple[Access, str]] | None] = {}  # None: any entry, at the end
         self._answers: dict[int, bool] = {}
+        self._writes_of: dict[str, list[Access] | None] = {}  # None: what nobody can tell
 
     def writes(self, stmt: ir.Stmt) -> bool:
         """Whether what a statement writes into an array is never read."""
@@ -88,22 +89,22 @@ class UnreadEntries:
         alone = self._members.get(self.aliases.class_of(name), {name}) == {name}
         if not alone or name in self.facts.kept:
             return False
-        this = Access(stmt, name, stmt.target.key)
-        for other in ir.statements(self.facts.function.body):
-            match other:
-                case ir.OpaqueStmt() if name in ir.reads(other):
-                    return False
+        if name not in self._writes_of:
+            opaque = any(isinstance(s, ir.OpaqueStmt) for s in self.facts.used_by.get(name, ()))
+            self._writes_of[name] = None if opaque else [*self._written_by(name)]
+        this, writes = Access(stmt, name, stmt.target.key), self._writes_of[name]
+        return writes is not None and not any(
+            self.regions.may_meet_later(write, this) for write in writes
+        )
+
+    def _written_by(self, name: str) -> Iterator[Access]:
+        """What may write an array that has this one name."""
+        for stmt in self.facts.used_by.get(name, ()):
+            match stmt:
                 case ir.Store(target=ir.Index(ir.Var(base), key)) if base == name:
-                    written: ir.Expr | None = key
-                case _ if name in map(owner, self.sources.written(other)) or _hands_over(
-                    name, other
-                ):
-                    written = None
-                case _:
-                    continue
-            if self.regions.may_meet_later(Access(other, name, written), this):
-                return False
-        return True
+                    yield Access(stmt, name, key)
+                case _ if name in map(owner, self.sources.written(stmt)) or _hands_over(name, stmt):
+                    yield Access(stmt, name, None)
 
     def _is_of_round(self, alias: str, read: ir.Stmt, write: Access) -> bool:
         """Whether an array is made in each round of the loop that it is written in, and read

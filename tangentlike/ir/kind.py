@@ -182,18 +182,6 @@ class Kind:
             grown=self.grown if self.grown in (other.grown, other.shape) else None,
         )
 
-    def grown_with(self, other: Kind) -> Shape:
-        """What an elementwise result with another value has grown to, if it is not known to be an
-        array: of a number nothing else is asked.
-
-        >>> begun = Kind("value", grown=("n!",))
-        >>> begun.grown_with(Kind("number")), begun.grown_with(Kind("array", shape=("m",)))
-        (('n!',), None)
-        """
-        if other.form == "number" or other.grown == self.grown:
-            return self.grown
-        return None
-
     def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
         """What is true of the items of two tuples of one class and length, or of two dicts with
         the same keys, item by item."""

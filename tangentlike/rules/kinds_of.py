@@ -179,7 +179,8 @@ def _with_grown(a: Kind, b: Kind, dtype: str) -> Kind:
         return Kind("array", dtype, other.shape)
     if "array" in (a.form, b.form):
         return Kind("array" if other.rank else "value", dtype)
-    return Kind("value", dtype, grown=begun.grown_with(other))
+    alike = other.form == "number" or other.grown == begun.grown
+    return Kind("value", dtype, grown=begun.grown if alike else None)
 
 
 def promote(a: str, b: str) -> str:

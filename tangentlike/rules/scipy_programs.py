@@ -326,8 +326,7 @@ def ndimage_grey_erosion(
 ):
     if structure is not None:
         raise NotDifferentiated("grey_erosion has no derivative rule with structure=")
-    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
-    return np.min(windows, axis=inner)
+    return ndimage_minimum_filter(input, size, footprint, output, mode, cval, origin)
 
 
 def ndimage_grey_dilation(
@@ -342,8 +341,7 @@ def ndimage_grey_dilation(
 ):
     if structure is not None or np.any(np.array(size) % 2 == 0):
         raise NotDifferentiated("grey_dilation has a derivative rule for odd sizes alone")
-    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
-    return np.max(windows, axis=inner)
+    return ndimage_maximum_filter(input, size, footprint, output, mode, cval, origin)
 
 
 _PADDED = {"reflect": "symmetric", "nearest": "edge", "mirror": "reflect", "wrap": "wrap"}

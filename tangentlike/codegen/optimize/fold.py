@@ -391,18 +391,14 @@ class _Fold(ir.Rewriter):
         like = _spread_over(value)
         if like is None or not self._has_shape_of(mask, like):
             return call
-        assert isinstance(value, ir.Call)
-        narrow = ir.Const(1.0) if _is_like(value, _ONES) else value.args[0]
-        return replace(call, args=(mask, narrow, zero))
+        return replace(call, args=(mask, _unspread(value), zero))
 
     def _narrow_quotient(self, call: ir.Call) -> ir.Call:
         over, under = call.args
         like = _spread_over(over)
         if like is None or not self._has_shape_of(under, like):
             return call
-        assert isinstance(over, ir.Call)
-        narrow = ir.Const(1.0) if _is_like(over, _ONES) else over.args[0]
-        return ir.Call(call.fn, (narrow, under), call.kwargs, call.at)
+        return ir.Call(call.fn, (_unspread(over), under), call.kwargs, call.at)
 
     def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
         shape = self.shapes.of(like)
@@ -468,6 +464,12 @@ def _spread_over(expr: ir.Expr) -> ir.Expr | None:
     if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
         return expr.args[1]
     return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
+
+
+def _unspread(expr: ir.Expr) -> ir.Expr:
+    """The g of `broadcast_like(g, x)`, 1.0 of `ones_like(x)`."""
+    assert isinstance(expr, ir.Call)
+    return ir.Const(1.0) if _is_like(expr, _ONES) else expr.args[0]
 
 
 def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:
