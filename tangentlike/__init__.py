@@ -17,7 +17,7 @@ from .api.sparse import sparse_hessian, sparse_jacobian
 from .dispatch.watching import found_by
 from .errors import NonFiniteError, TangentlikeError, UnsupportedError
 from .frontend.checkpoints import checkpoint, checkpointed
-from .pytree.containers import register_container
+from .pytree.leaves import register_container
 from .rules import nondifferentiable, rule
 from .runtime import on_adjoint, stop_gradient
 from .testing import check_grads, check_rule

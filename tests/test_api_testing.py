@@ -10,7 +10,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.rules import default_book
-from tangentlike.testing.differences import double, inner, unit_direction
+from tangentlike.testing.grads import double, inner, unit_direction
 
 X = np.array([[0.5, -1.0, 2.0], [0.25, 1.5, -0.75]])
 

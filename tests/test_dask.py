@@ -24,7 +24,7 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 
 from tangentlike.dask import pullbacks  # noqa: E402 (needs dask)
-from tangentlike.dask.shipping import Shipped  # noqa: E402
+from tangentlike.dask.pullbacks import Shipped  # noqa: E402
 
 RNG = np.random.default_rng(3)
 X, Y, W = RNG.normal(size=(23, 4)), RNG.normal(size=23), RNG.normal(size=4)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.sweep import packing
+from tangentlike.sweep import journal
 from tests.sampled import one_in
 
 
@@ -158,7 +158,7 @@ SCRIPT = """
 import os, signal, sys
 import numpy as np
 import tangentlike as tl
-from tangentlike.sweep import packing
+from tangentlike.sweep import journal
 
 def step(u, rate):
     return u + rate * np.sin(u)
@@ -285,8 +285,8 @@ def test_the_source_is_what_runs() -> None:
 def test_a_file_of_another_length_is_refused(length: int, tmp_path: Path) -> None:
     path = tmp_path / "state"
     specs = [((3,), np.dtype(float)), None, ((1,), np.dtype(float))]
-    assert packing.write(path, [np.arange(3.0), np.ones(1)]) == 32
-    assert [part.tolist() for part in packing.read(path, specs)] == [[0.0, 1.0, 2.0], [1.0]]
+    assert journal.write(path, [np.arange(3.0), np.ones(1)]) == 32
+    assert [part.tolist() for part in journal.read(path, specs)] == [[0.0, 1.0, 2.0], [1.0]]
     path.write_bytes(bytes(length))
     with pytest.raises(tl.TangentlikeError, match=f"has {length} bytes, and its states have 32"):
-        packing.read(path, specs)
+        journal.read(path, specs)

@@ -19,8 +19,8 @@ from tangentlike.ad.context import Context
 from tangentlike.ad.normalize.common import share_loads
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.codegen.optimize.coalesce import renumbered
 from tangentlike.codegen.optimize.facts import Facts
-from tangentlike.codegen.optimize.plain_names import renumbered
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import names_of, program
 from tangentlike.ir.facts import fact

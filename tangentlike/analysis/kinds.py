@@ -18,9 +18,8 @@ from ..ir.index import forms, references
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
-from .contents import contents, made_of
 from .declared import kind_from_annotation, kinds_from_example
-from .evidence import evidence, told_apart
+from .evidence import contents, evidence, made_of, told_apart
 from .kind_of import item_kind, kind_of
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]

@@ -17,8 +17,7 @@ from ..errors import InternalError, TangentlikeError
 from ..frontend.primal import primal_of
 from ..rules import default_book
 from ..rules.book import Rule, spelling
-from .arguments import At, arguments
-from .orders import Order, changes, check_file, is_current, written_files
+from .orders import At, Order, arguments, changes, check_file, is_current, written_files
 from .printing import draw_curves, print_diff, print_error, print_source, run_checks, table
 from .reading import read_text, refuse_to_replace, write_file
 from .target import BadUsage, errors_of_the_program, load_function, parse_wrt

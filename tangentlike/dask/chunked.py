@@ -24,7 +24,7 @@ from ..api.calls import value_and_grad as plain_value_and_grad
 from ..errors import TangentlikeError
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from . import plans, pullbacks
-from .shipping import Shipped
+from .pullbacks import Shipped
 from .texts import identifier, plan_source, plan_text
 
 _count = count(1)

@@ -15,7 +15,7 @@ from dask.delayed import delayed
 from ..errors import TangentlikeError
 from ..frontend.primal import primal_of, wrt_names
 from . import plans, pullbacks
-from .shipping import Shipped
+from .pullbacks import Shipped
 
 da: Any = importlib.import_module("dask.array")  # (untyped)
 Index = tuple[int, ...]

@@ -10,7 +10,7 @@ from ..api.calls import value_and_grad as plain_value_and_grad
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from . import plans
 from .chunked import compiled_plan, over_names
-from .shipping import Shipped
+from .pullbacks import Shipped
 from .texts import call_of, header, identifier, member, own_name, sent
 
 _OPERATORS = {"grad": plain_grad, "value_and_grad": plain_value_and_grad}

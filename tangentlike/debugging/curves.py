@@ -19,7 +19,7 @@ from ..api.calls import vjp
 from ..errors import TangentlikeError
 from ..frontend.primal import primal_of, wrt_names
 from ..pytree import leaves
-from ..testing.differences import double, entries, inner, moved, random_like, unit_direction
+from ..testing.grads import double, entries, inner, moved, random_like, unit_direction
 from .summary import format_number
 from .tables import new_axes
 

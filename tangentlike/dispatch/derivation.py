@@ -44,11 +44,10 @@ from ..pytree.layouts import forms
 from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
-from .apart import Apart
+from .apart import Apart, Unread
 from .array_modules import namespace_of
 from .blame import annotate, places_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
-from .unread import Unread
 from .watching import replaced
 
 if TYPE_CHECKING:

@@ -22,13 +22,12 @@ from ..analysis.outer_objects import Changed
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
+from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.packs import saved_together
-from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
-from ..codegen.print.header import guarded, types_line
-from ..codegen.print.module import scopes_of
+from ..codegen.print.module import guarded, scopes_of, types_line
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
@@ -39,8 +38,7 @@ from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.reach import Reach
 from ..rules.book import RuleBook, default_book
-from ..rules.namespaces import refuse_unwrapped
-from ..rules.ruled import ForeignBook, lower_ruled
+from ..rules.ruled import ForeignBook, lower_ruled, refuse_unwrapped
 from ..runtime.standard import is_mirror
 from .builder import Builder
 from .lending import (

@@ -15,7 +15,6 @@ import numpy as np
 from ..errors import InternalError, TangentlikeError
 from ..runtime.records import Mirror, Record, fields_of, like_dict, names_of, record_like
 from . import leaves
-from .containers import is_registered
 from .layouts import layout_of, mirrored, parts_of, registered_parts
 from .leaves import (
     OF_ANY_FORM,
@@ -27,6 +26,7 @@ from .leaves import (
     is_flat,
     is_leaf,
     is_number,
+    is_registered,
     is_zero,
     items_of,
     rebuild,

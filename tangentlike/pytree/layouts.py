@@ -17,7 +17,6 @@ import numpy as np
 
 from ..errors import TangentlikeError
 from ..runtime.records import fields_of, names_of, record_like
-from .containers import is_registered, taken_apart
 from .leaves import (
     PLAIN,
     contents,
@@ -25,7 +24,9 @@ from .leaves import (
     held_by,
     is_array,
     is_leaf,
+    is_registered,
     is_zero,
+    taken_apart,
     with_contents,
     zeros,
 )

@@ -44,7 +44,6 @@ RULE_MODULES = (
     "python",
     "containers",
     "constant",
-    "random_draws",
     "runtime_rules",
     "distributions",
     "reductions",

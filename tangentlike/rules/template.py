@@ -89,7 +89,7 @@ _WHOLE_NUMBERS = """
 """
 WHOLE_NUMBERS = frozenset(_WHOLE_NUMBERS.split())
 
-_REAL_PARAMETERS = ("distributions", "random_draws")
+_REAL_PARAMETERS = "distributions"
 
 _parsed: dict[int, tuple[Rule, Template]] = {}
 _parsing = threading.Lock()
@@ -181,7 +181,7 @@ class _Reader:
         A derivative that is differentiated again finds them in tapes, among arrays.
         """
         package, _, file = self.fn.__module__.rpartition(".")
-        if package != __name__.rpartition(".")[0] or file in _REAL_PARAMETERS:
+        if package != __name__.rpartition(".")[0] or file == _REAL_PARAMETERS:
             return ()
         stated = {line.name for line in _lines(body) if line.role == "adjoint"}
         names = [param.name for param in params if param.name in WHOLE_NUMBERS]

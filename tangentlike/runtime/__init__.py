@@ -109,20 +109,29 @@ from .functions import (
 )
 from .hooks import hooked, on_adjoint
 from .indexing import (
+    along_axis,
     chosen_parts,
+    diagonal_places,
     first_places,
+    flat_places,
+    flat_view,
+    histogram_places,
     masked_parts,
     partition_order,
     places_at,
+    put_places,
     remaining,
     running_places,
     undiag,
     undiagonal,
+    unhistogram,
+    unreduceat,
     unselect,
     untake,
     untake_along_axis,
     untrace,
     value_places,
+    weight_in_bins,
 )
 from .iterators import (
     accumulate_items,
@@ -151,9 +160,11 @@ from .iterators import (
     takewhile_items,
 )
 from .kinks import (
+    bessel_i,
     exp_of_difference,
     greater_share,
     log_or_zero,
+    polygamma,
     power_slope,
     ratio_or_zero,
     reciprocal_or_zero,
@@ -205,7 +216,23 @@ from .linalg import (
     vector_norm_slope,
     with_corner,
 )
-from .mutation import accumulate, add_at, copy, fitting, part_like, stop_gradient
+from .mutation import (
+    accumulate,
+    add_at,
+    contents,
+    contents_inside,
+    copy,
+    fitting,
+    own,
+    part_like,
+    put_contents,
+    put_inside,
+    put_item,
+    saved_item,
+    stop_gradient,
+    update_in_place,
+    updated,
+)
 from .products import (
     convolve_bar,
     correlate_bar_a,
@@ -257,18 +284,6 @@ from .reductions import (
     uncumprod,
     uncumsum,
     unreduce,
-)
-from .refused import NotDifferentiated
-from .segments import (
-    along_axis,
-    diagonal_places,
-    flat_places,
-    flat_view,
-    histogram_places,
-    put_places,
-    unhistogram,
-    unreduceat,
-    weight_in_bins,
 )
 from .sequences import (
     add_repeats,
@@ -335,9 +350,9 @@ from .solving import (
     solved_equation,
     solved_motion,
 )
-from .special import bessel_i, polygamma
 from .stated_types import require_types
 from .statements import (
+    NotDifferentiated,
     Unsuppressed,
     is_mapping,
     is_sequence,
@@ -361,15 +376,4 @@ from .transforms import (
     rfftn_bar,
     uncropped,
     with_edges,
-)
-from .undoing import (
-    contents,
-    contents_inside,
-    own,
-    put_contents,
-    put_inside,
-    put_item,
-    saved_item,
-    update_in_place,
-    updated,
 )

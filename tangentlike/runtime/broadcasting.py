@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .records import Entries, is_array_class, like_dict, mirror
-from .refused import written_for
 from .sharing import Buffers, same_view
+from .statements import written_for
 
 _FLOAT64 = np.dtype(float)
 _ONE = np.float64(1.0)

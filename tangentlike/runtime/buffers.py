@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .records import fields_of, is_array
-from .refused import NotDifferentiated, written_for
 from .sharing import memory_owner
+from .statements import NotDifferentiated, written_for
 
 _CARRYING = (float, complex, list, tuple, dict, deque, np.generic, np.ndarray)
 

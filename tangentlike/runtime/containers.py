@@ -16,7 +16,7 @@ import numpy as np
 from .broadcasting import zeros_like
 from .mutation import copy
 from .records import Mirror, Record, fields_of, names_of, record_like
-from .refused import written_for
+from .statements import written_for
 
 
 def replaced(record: Any, field: str, value: Any) -> Any:

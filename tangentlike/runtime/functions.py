@@ -19,7 +19,7 @@ import numpy as np
 
 from .buffers import require_field
 from .recent import Recent
-from .refused import written_for
+from .statements import written_for
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
-from .refused import written_for
+from .statements import written_for
 
 
 def chain_items(*iterables: Iterable[Any]) -> list[Any]:

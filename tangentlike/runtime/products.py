@@ -17,8 +17,8 @@ import numpy as np
 
 from .broadcasting import _of_dtype, conj, sum_to, unbroadcast
 from .buffers import arange
-from .refused import NotDifferentiated
 from .shapes import cast_like, reshape_like, swap_last
+from .statements import NotDifferentiated
 
 
 def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:

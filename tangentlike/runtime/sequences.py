@@ -11,7 +11,7 @@ import numpy as np
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
 from .records import Record, added, is_array, names_of
-from .refused import written_for
+from .statements import written_for
 
 
 def tie_shares(xs: Any, y: Any) -> Any:

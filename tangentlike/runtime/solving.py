@@ -18,7 +18,7 @@ import numpy as np
 from .broadcasting import conj
 from .linalg import adjoint_matrix, inner_diagonal, pinv_bar, pinv_dot
 from .products import vander_slope
-from .refused import NotDifferentiated
+from .statements import NotDifferentiated
 
 
 class Root(NamedTuple):

@@ -16,8 +16,7 @@ from ..dispatch.derivation import functions_of
 from ..errors import TangentlikeError
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree.gradients import add, difference, like
-from .journal import Journal, Progress, Report
-from .packing import captured, digest
+from .journal import Journal, Progress, Report, captured, digest
 
 _count = count(1)
 

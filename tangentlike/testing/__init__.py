@@ -4,8 +4,7 @@
 that for one operation in every way it may be called.
 """
 
-from .differences import Mismatch
-from .grads import Check, check_grads, compare
+from .grads import Check, Mismatch, check_grads, compare
 from .rules import check_rule
 
 __all__ = ["Check", "Mismatch", "check_grads", "check_rule", "compare"]

@@ -12,8 +12,7 @@ from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark_of
 from ..frontend.primal import library_path, one_line_function
 from ..pytree import leaves
-from .differences import Mismatch, directional, double, inner, random_like, unit_direction
-from .grads import compare
+from .grads import Mismatch, compare, directional, double, inner, random_like, unit_direction
 
 
 def check_rule(

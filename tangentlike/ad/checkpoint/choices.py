@@ -32,8 +32,7 @@ from ..context import Context
 from ..specialize.bound_methods import with_bound_methods
 from ..specialize.callees import Callees, Pair, Request
 from ..specialize.function_values import is_partial
-from .calls import call_pair
-from .loops import LoopPair
+from .calls import LoopPair, call_pair
 from .outline import Outlines, has_marks, mark_of, strip
 
 Kinds = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]

@@ -25,8 +25,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ... import ir
-from ...analysis.contents import contents
-from ...analysis.evidence import told_apart
+from ...analysis.evidence import contents, told_apart
 from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
 from ...ir.facts import fact

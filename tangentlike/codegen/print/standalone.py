@@ -21,8 +21,7 @@ from ...rules.twins import array_modules
 from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
-from .header import header_lines
-from .module import scopes_of, write
+from .module import header_lines, scopes_of, write
 from .short_forms import is_of_arrays, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
