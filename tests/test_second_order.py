@@ -255,6 +255,20 @@ def test_mixtures_without_annotations(f: Callable[..., Any], mixture: str) -> No
     assert mixed_orders.outcome(f, mixture) == "right"
 
 
+BY_IDENTITY = [
+    tl.grad(by_tangent(tl.grad(by_pullback(in_place)))),
+    tl.grad(by_tangent(by_pullback(by_pullback(in_place)))),
+]
+
+
+@pytest.mark.parametrize("mixed", BY_IDENTITY, ids=["tgp", "tpp"])
+def test_mixtures_by_identity(mixed: Callable[..., Any]) -> None:
+    """A shadow out of a tape is one, too: what its tangents are given and asked for stays."""
+    made = mixed.__tangentlike__.derive().specialized_for((0.7,), {})  # type: ignore[attr-defined]
+    value = made.by_identity.call((0.7,), {})
+    assert agreement.close(float(value), float(derivatives(in_place, 4)(0.7)), 1e-9)
+
+
 # ------------------------------------------------------------------- what was found on the way
 
 

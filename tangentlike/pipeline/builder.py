@@ -14,7 +14,13 @@ from ..ad.forward.functions import forward, tangent_only
 from ..ad.normalize.common import share_loads
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
-from ..ad.normalize.shadow_calls import SHADOW, as_functions, as_methods, has_shadow
+from ..ad.normalize.shadow_calls import (
+    SHADOW,
+    as_functions,
+    as_methods,
+    called_shadows,
+    has_shadow,
+)
 from ..ad.normalize.updates import rebind_updates, rebound, refuse_changed_containers
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.by_identity import one_memory
@@ -647,6 +653,7 @@ class Builder:
         functions = tuple(map(self.callees.variants.restored, functions))
         functions = tuple(map(self.methods.as_attributes, functions))
         identity = self.reading.by_identity or any(map(has_shadow, functions))
+        shadows = frozenset[str]().union(*map(called_shadows, functions))
         functions = tuple(map(as_methods, functions))
         local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))
         self.callees.names.take(local)  # (none may hide a function that is printed beside it)
@@ -657,7 +664,7 @@ class Builder:
         for function in functions:
             check_program(function)
             self.facts[function.name] = Facts(
-                kinds=context.kinds,
+                kinds={**context.kinds, **dict.fromkeys(shadows, SHADOW)},
                 is_pure=functools.partial(is_computation, self.book),
                 shares_memory=functools.partial(shares_memory, self.book),
                 temporaries=frozenset(context.temporaries),

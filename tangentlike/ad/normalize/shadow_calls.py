@@ -71,6 +71,21 @@ def _is_inside(call: ir.Call, shadows: set[str]) -> bool:
     return shadow_method(call) == "of" and ir.names_in(call) <= shadows
 
 
+def called_shadows(function: ir.Function) -> frozenset[str]:
+    """The names on which methods of `Shadow` are called, written as functions: shadows, wherever
+    they come from (those inside a tape have no other sign of what they are)."""
+    if not _refers(function):
+        return frozenset()
+    found = set()
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.parts_of(expr):
+                if shadow_method(part):
+                    assert isinstance(part, ir.Call)
+                    found |= ir.names_in(part.args[0])
+    return frozenset(found)
+
+
 def as_functions(function: ir.Function) -> ir.Function:
     """A function with the methods of its shadows as functions of them."""
     names = shadow_names(function)
