@@ -670,3 +670,24 @@ def test_seeds_of_autodiff_that_fit():
     assert df(2.0, 3.0, y_dot=1, x_dot=0.0) == (6.0, 2.0)
     with pytest.raises(tl.TangentlikeError, match="must have shape"):
         tl.autodiff(lambda x: np.sum(x))(np.ones(3), np.ones(3))  # (it would broadcast)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda x: x.astype(int), lambda x: x > 0.5, lambda x: np.argsort(x), lambda x: ["a", "b"]],
+    ids=["integers", "flags", "places", "strings"],
+)
+@pytest.mark.parametrize("derivative", [tl.grad, tl.value_and_grad, tl.hessian])
+def test_a_result_that_is_no_number_and_carries_no_derivative(derivative: Any, make: Any) -> None:
+    """It has no gradient, as one that carries some has none: no zeros are given for it."""
+    x = np.array([0.3, 1.2])
+    with pytest.raises(tl.TangentlikeError, match="not a scalar"):
+        derivative(make)(x)
+    with pytest.raises(tl.TangentlikeError, match="not a scalar"):
+        derivative(lambda x: (make(x), np.sum(x)), has_aux=True)(x)
+
+
+def test_an_integer_that_depends_on_the_argument_has_gradient_zero() -> None:
+    x = np.array([0.3, 1.2])
+    np.testing.assert_array_equal(tl.grad(lambda x: int(np.argmax(x)))(x), [0.0, 0.0])
+    np.testing.assert_array_equal(tl.grad(lambda x: x.astype(int).sum())(x), [0.0, 0.0])

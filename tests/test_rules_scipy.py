@@ -329,6 +329,7 @@ def test_programs_give_what_scipy_gives(module: str, name: str) -> None:
         lambda x: stats.gmean(x, nan_policy="omit"),
         lambda x: ndimage.maximum_filter(x, footprint=np.ones((2, 2))),
         lambda x: ndimage.grey_dilation(x, size=2),
+        lambda x: ndimage.grey_dilation(x, footprint=np.ones((3, 3))),
     ],
 )
 def test_options_without_a_rule_are_refused(refused) -> None:

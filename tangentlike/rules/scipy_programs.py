@@ -339,7 +339,7 @@ def ndimage_grey_dilation(
     cval=0.0,
     origin=0,
 ):
-    if structure is not None or np.any(np.array(size) % 2 == 0):
+    if structure is not None or (size is not None and np.any(np.array(size) % 2 == 0)):
         raise NotDifferentiated("grey_dilation has a derivative rule for odd sizes alone")
     return ndimage_maximum_filter(input, size, footprint, output, mode, cval, origin)
 

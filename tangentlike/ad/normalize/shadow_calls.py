@@ -76,7 +76,7 @@ def called_shadows(function: ir.Function) -> frozenset[str]:
     they come from (those inside a tape have no other sign of what they are)."""
     if not _refers(function):
         return frozenset()
-    found = set()
+    found: set[str] = set()
     for stmt in ir.statements(function.body):
         for expr in ir.expressions(stmt):
             for part in ir.parts_of(expr):

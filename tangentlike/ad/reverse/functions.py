@@ -114,7 +114,7 @@ class Reverse:
         if not (kind.form == "number" and real):
             seed = ir.Call(self.context.helper("scalar_seed"), (value,))
         if not isinstance(value, ir.Var) or value.name not in self.primal.active:
-            if isinstance(seed, ir.Call) and not kind.discrete:
+            if isinstance(seed, ir.Call) and not (kind.discrete and kind.form == "number"):
                 check = ir.Call(self.context.helper("require_scalar"), (value,))
                 out.append(ir.Do(check, adjoints.origin))
             return out

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.liveness import Liveness, exposed, exposed_before
 from .analyses import analyses
 from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
@@ -95,11 +95,23 @@ class _Marking:
             if isinstance(stmt, ir.Break):
                 loop = next(s for s in reversed(around) if isinstance(s, ir.For | ir.While))
                 self.breaks.setdefault(id(loop), []).append(key)
-            elif _stays(stmt, effect, self.facts) or self._is_seen_outside(effect):
+            elif _stays(stmt, effect, self.facts) or _check(stmt) or self._is_seen_outside(effect):
                 self.essential.append(key)
             if isinstance(stmt, ir.Try):
                 tried = ir.statements(ir.tried_and_rest(stmt)[0])
                 self.essential += [id(s) for s in tried if s.origin.role == "primal"]
+
+
+def _check(stmt: ir.Stmt) -> ir.Stmt | None:
+    """What a dead statement checks: a result whose adjoint nobody reads has to be a scalar, too."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj), args=args)) if (
+            obj is runtime.scalar_seed
+        ):
+            prefix = text.removesuffix("scalar_seed")
+            check = ir.Ref(f"{prefix}require_scalar", runtime.require_scalar)
+            return ir.Do(ir.Call(check, args), stmt.origin)
+    return None
 
 
 def _stays(stmt: ir.Stmt, effect: Effect, facts: Facts) -> bool:
@@ -135,6 +147,8 @@ class _Sweep:
         changed = False
         for stmt in reversed(block):
             new, before = self.statement(stmt, after, leave)
+            if new is None and (check := _check(stmt)) is not None:
+                new, before = check, after | self.live.masks(check)[1]
             changed = changed or new is not stmt
             if new is not None:
                 out.append(new)
