@@ -44,6 +44,22 @@ def where_sqrt(x):
     return np.sum(np.where(x > 0, np.sqrt(x), 0.0))
 
 
+def where_after_a_branch(x):
+    root = np.sqrt(x)
+    s = 1.0
+    if x[2] > 0.5:
+        s = x[2] * s
+    return np.sum(np.where(x > 0, root, 0.0)) * s
+
+
+def where_after_a_loop(x):
+    root = np.sqrt(x)
+    s = 1.0
+    for v in x[2:]:
+        s = s * v + 2.0
+    return np.sum(np.where(x > 0, root, 0.0)) * s
+
+
 def where_sqrt_silent(x):
     return np.sum(np.where(x > 0, np.sqrt(x), 0.0) ** 2)
 
@@ -400,6 +416,8 @@ def loop_fills(x):
 PROGRAMS = (
     Masked(where_log, loud=True),
     Masked(where_sqrt, POSITIVE, (0,)),
+    Masked(where_after_a_branch, POSITIVE, (0,)),
+    Masked(where_after_a_loop, POSITIVE, (0,)),
     Masked(where_sqrt_silent, loud=True),
     Masked(where_ratio, loud=True, other=(0.5, 0.0, 1.0, 2.0)),
     Masked(where_quotient_of_sums, loud=True, other=(0.5, 0.3, 1.0, 2.0)),

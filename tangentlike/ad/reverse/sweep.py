@@ -100,8 +100,7 @@ class Sweep:
         adjoints.place(stmt.origin.place)
         outer, adjoints.out = adjoints.out, []
         step = Reversed(stmt)
-        if ir.blocks(stmt):
-            adjoints.masks.clear()
+        masks = self._masks_around(stmt) if ir.blocks(stmt) else {}
         match stmt:
             case ir.If():
                 step = self._if(stmt)
@@ -116,7 +115,18 @@ class Sweep:
             reads_new = reads_new or is_pop(stmt)  # (its adjoint starts from the shortened list)
             (step.entry if reads_new else step.exit).extend(adjoints.out)
         adjoints.out = outer
+        adjoints.masks.update(masks)
         return step
+
+    def _masks_around(self, stmt: ir.Stmt) -> dict[str, ir.Expr]:
+        """The masks that hold after a branch or a loop as they do before it: of adjoints to which
+        nothing in it adds. In it, none holds: a round, or the other branch, may have added."""
+        masks = self.adjoints.masks
+        touched = self.presence.contributed(stmt)
+        touched |= {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
+        kept = {n: mask for n, mask in masks.items() if not self.presence.roots((n,)) & touched}
+        masks.clear()
+        return kept
 
     # ------------------------------------------------------------------ branches and loops
 
