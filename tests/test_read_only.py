@@ -43,6 +43,17 @@ def diagonal_of_what_is_written(x):
 
 
 @program
+def adjoint_that_is_the_diagonal_of_a_product(x):
+    return np.sum(np.diag(np.diagflat(x) @ np.outer(x, x)) ** 2)
+
+
+@program
+def adjoint_that_is_a_diagonal_and_more(x):
+    y = np.diagflat(x) @ np.outer(x, x)
+    return np.trace(np.outer(x, x)) + np.sum(np.diag(y) ** 2) + np.sum(np.diag(x) @ y)
+
+
+@program
 def diagonal_in_a_loop(x):
     m = np.outer(x, x)
     for i in range(3):

@@ -46,9 +46,15 @@ OVERLAPPING = (
 )
 # Views that NumPy makes read-only: the same view of an adjoint could not be added to.
 READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
+_UNWRITABLE = _ids(*OVERLAPPING, *READ_ONLY)
 _COLLECTING = _ids(list, tuple, set, frozenset, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = _ids(runtime.take_items, runtime.replaced)
+
+
+def is_unwritable_view(value: ir.Expr) -> bool:
+    """Whether a value may be a view that cannot be written entry by entry, or a view of one."""
+    return any(type(p) is ir.Ref and id(p.obj) in _UNWRITABLE for p in ir.parts_of(value))
 
 
 def reads_around(function: ir.Function) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import OVERLAPPING, READ_ONLY, surely_basic, surely_fancy
+from ...analysis.memory import is_unwritable_view, surely_basic, surely_fancy
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
@@ -179,9 +179,7 @@ class Statements:
         """The status of `c.value` as an adjoint, given that of the result's adjoint."""
         if status == NARROW:
             return "" if c.full else NARROW
-        fn = getattr(c.value, "fn", None)  # (a view that cannot be written entry by entry?)
-        fixed = isinstance(fn, ir.Ref) and fn.obj in (*OVERLAPPING, *READ_ONLY)
-        return status if alone and not fixed else BORROWED
+        return status if alone and not is_unwritable_view(c.value) else BORROWED
 
     def _read_part(self, stmt: ir.Assign) -> None:
         """`t = A[k]` (or `a, b = A[k]`) reversed: `A_bar[k] += t_bar`; fields are like items."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from ... import ir, runtime
+from ...analysis.memory import is_unwritable_view
 from ...ir.facts import fact
 from ...ir.index import forms, references
 from .algebra import ADD, NEG, SUB, is_literal, product_of
@@ -373,7 +374,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
         return function
     sharing = analyses(function, facts).sharing
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
-    given = _parts_of_parameters(function)
+    given = _parts_of_parameters(function) | _unwritable(function, facts)
 
     def is_ours(name: str) -> bool:
         alone = name in rebound - given and name not in function.param_names
@@ -403,6 +404,17 @@ def _parts_of_parameters(function: ir.Function) -> frozenset[str]:
             case ir.Assign(target=target, value=ir.Index() | ir.Var() as value):
                 if not found.isdisjoint(root_names(value)):
                     found.update(ir.target_names(target))
+    return frozenset(found)
+
+
+def _unwritable(function: ir.Function, facts: Facts) -> frozenset[str]:
+    """The names of views that are read-only, or whose entries overlap, of what has no name."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=fn) as value) if is_unwritable_view(value):
+                if not (isinstance(fn, ir.Ref) and facts.fresh(fn)):
+                    found.update(ir.target_names(stmt.target))
     return frozenset(found)
 
 
