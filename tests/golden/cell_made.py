@@ -50,12 +50,12 @@ def Cell_step_bwd(tape, self_h2_seed, self_bar):
         self_saved2,
     ) = tape
     self_bar.h = accumulate(self_bar.h, self_h2_seed)  # return self.h
-    self.count = self_saved2                 # self.count = self.count + 1
-    total2_bar = part_like(self_bar.count, total2)
+    self.count = self_saved2
+    total2_bar = part_like(self_bar.count, total2)  # self.count = self.count + 1
     self_bar.count = zeros_like(self.count)
     self_bar.count = accumulate(self_bar.count, total2_bar)
-    # self.h = np.tanh(self.w @ self.h + self.u * x)
     self.h = self_saved
+    # self.h = np.tanh(self.w @ self.h + self.u * x)
     tanh_total_bar = part_like(self_bar.h, tanh_total)
     self_bar.h = zeros_like(self.h)
     total_bar = tanh_total_bar * (1.0 - tanh_total * tanh_total)

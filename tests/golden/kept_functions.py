@@ -75,11 +75,11 @@ def kept_functions_grad(w, b, x):
     for i in reversed(range(len(parts))):
         f = parts[i]
         if type(f) is Function:
-            Function_call_tape = Function_call_tape_saved.pop()  # h = f(h)
-            f_bar, h_bar = Function_call_bwd(Function_call_tape, h_bar)
+            Function_call_tape = Function_call_tape_saved.pop()
+            f_bar, h_bar = Function_call_bwd(Function_call_tape, h_bar)  # h = f(h)
         else:
-            Function2_call_tape = Function2_call_tape_saved.pop()  # h = f(h)
-            f_bar, h_bar = Function2_call_bwd(Function2_call_tape, h_bar)
+            Function2_call_tape = Function2_call_tape_saved.pop()
+            f_bar, h_bar = Function2_call_bwd(Function2_call_tape, h_bar)  # h = f(h)
         add_at(parts_bar, i, f_bar)
     b_bar = parts_bar[1].b
     w_bar = parts_bar[0].w

@@ -14,8 +14,8 @@ def power_until_grad(x: float, limit: float):
     y_bar = 1.0                              # return y
     x_bar = 0.0                              # while y < limit:
     for _ in reversed(range(count)):
-        y = y_saved.pop()                    # y = y * x
-        x_bar += y_bar * y
+        y = y_saved.pop()
+        x_bar += y_bar * y                   # y = y * x
         y_bar = y_bar * x
     x_bar += y_bar                           # y = x
     return x_bar

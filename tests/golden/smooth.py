@@ -13,8 +13,8 @@ def smooth_grad(a: np.ndarray, steps):
     # adjoint
     a_bar = np.ones_like(a)
     for _ in reversed(range(steps)):
-        a[1:-1] = a_saved.pop()              # a[1:-1] += 0.5 * (a[:-2] * a[2:])
-        product_bar = 0.5 * a_bar[1:-1]
+        a[1:-1] = a_saved.pop()
+        product_bar = 0.5 * a_bar[1:-1]      # a[1:-1] += 0.5 * (a[:-2] * a[2:])
         a_bar[2:] += product_bar * a[:-2]
         a_bar[:-2] += product_bar * a[2:]
     return a_bar

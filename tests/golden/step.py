@@ -25,12 +25,12 @@ def relax_bwd(tape, p_bar):
     b_bar = np.zeros_like(b)
     for _ in reversed(range(n)):
         pn, product, ratio = saved.pop()
-        p[0] = p_saved2.pop()                # p[0] = p[1]
-        p_1_bar = copy(p_bar[0])
+        p[0] = p_saved2.pop()
+        p_1_bar = copy(p_bar[0])             # p[0] = p[1]
         p_bar[0] = 0.0
         p_bar[1] += p_1_bar
-        # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
         p[1:-1] = p_saved.pop()
+        # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
         total_bar = unbroadcast(p_bar[1:-1], ratio) / 3.0
         p_bar[1:-1] = 0.0
         product_bar = unbroadcast(total_bar, product)
@@ -62,7 +62,8 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
     for _ in reversed(range(3)):
         product, product2, relax_tape = saved.pop()
         b_bar += relax_bwd(relax_tape, p_bar)  # relax(p, b, 2)
-        b[1:-1] = b_saved.pop()              # b[1:-1] = c * p[2:] * p[:-2]
+        b[1:-1] = b_saved.pop()
+        # b[1:-1] = c * p[2:] * p[:-2]
         product2_bar = unbroadcast(b_bar[1:-1], product2)
         product_bar = product2_bar * p[:-2]
         p_bar[:-2] += product2_bar * product

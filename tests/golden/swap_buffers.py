@@ -26,8 +26,8 @@ def swap_buffers_grad(a: np.ndarray, n):
         a_old_bar = b_bar                    # a, b = b, a
         b_bar = a_bar
         a_bar = a_old_bar
-        b[1:] = b_saved.pop()                # b[1:] = a[:-1] * a[1:]
-        product_bar = unbroadcast(b_bar[1:], product)
+        b[1:] = b_saved.pop()
+        product_bar = unbroadcast(b_bar[1:], product)  # b[1:] = a[:-1] * a[1:]
         a_part_bar = unbroadcast(product_bar * a[1:], a[:-1])
         a_part2_bar = unbroadcast(product_bar * a[:-1], a[1:])
         b_bar[1:] = 0.0

@@ -2,7 +2,8 @@
 
 A zero that is only added to, `x_bar = 0.0` then `x_bar += e`, is `x_bar = e`; that the value
 may be updated in place afterwards must stay true, so `e` has to be an object of its own. In the
-same way `x_bar = y.copy()` then `x_bar += e` is `x_bar = y + e`.
+same way `x_bar = y.copy()` then `x_bar += e` is `x_bar = y + e`; without the copy it is where
+nobody else reads what `y` is.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...analysis.memory import is_unwritable_view
 from ...ir.facts import fact
 from ...ir.index import forms, references
 from .algebra import ADD, NEG, SUB, is_literal, product_of
-from .analyses import COPIED, REDUCTION, TAKEN, ZERO, Asking, analyses, patterns_of
+from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Asking, analyses, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name, words
 from .nest import LINE, depth, statement_width
@@ -108,7 +109,7 @@ class _Merging(Asking):
             self._forget(zeros, new, len(out) - 1)
             forms = patterns_of(new)
             place = _zeroed(new, self.facts) if forms & (ZERO | TAKEN) else None
-            copied = self._copied(new) if forms & COPIED else None
+            copied = self._copied(new) if forms & (COPIED | COPY) else None
             if place is not None:
                 zeros[place] = Zero(len(out) - 1)
             elif copied is not None:
@@ -155,13 +156,13 @@ class _Merging(Asking):
         return stmt
 
     def _copied(self, stmt: ir.Stmt) -> tuple[ir.Var, str] | None:
-        """`x_bar` and `y` of `x_bar = y.copy()`, an array with axes."""
+        """`x_bar` and `y` of `x_bar = y.copy()`, or of `x_bar = y`; an array with axes."""
         if not isinstance(stmt, ir.Assign) or stmt.origin.role != "adjoint":
             return None
-        source = source_of(stmt.value)
+        source = source_of(stmt.value) or stmt.value
         if not isinstance(source, ir.Var) or not isinstance(stmt.target, str):
             return None
-        kind = self.facts.kind(source.name)
+        kind = self.facts.kind_behind(source.name)
         if kind.form != "array" or not kind.rank:
             return None
         return ir.Var(stmt.target), source.name
@@ -174,6 +175,9 @@ class _Merging(Asking):
         name = stmt.target.name if isinstance(stmt.target, ir.Var) else ""
         silent = expr_effect(stmt.value, self.facts, True).silent
         if source is None or not silent or name in (source, *ir.names_in(stmt.value)):
+            return stmt
+        shared = set(self.sharing.members(name)) - {name}
+        if shared and (shared != {source} or self.live.is_live_after(stmt, source)):
             return stmt
         out[zeros.pop(stmt.target).at] = None
         value = ir.Call(ADD if stmt.op == IADD else SUB, (ir.Var(source), stmt.value))
@@ -243,7 +247,7 @@ class _Merging(Asking):
                 not names.isdisjoint(touched)
                 or not effect.binds.isdisjoint(ir.names_in(place))
                 or self.sharing.meet(ir.names_in(place), effect.writes)
-                or self.sharing.meet(names, content)
+                or (not source and self.sharing.meet(names, content))
             ):
                 del zeros[place]
 

@@ -396,8 +396,7 @@ class _First(Asking):
 
     def _is_entry(self, name: str, key: ir.Expr) -> bool:
         """Whether a key selects one number."""
-        found = DERIVED_NAME.match(name)
-        rank = self.facts.kind(found["primal"] if found else name).rank
+        rank = self.facts.kind_behind(name).rank
         parts = key_parts(key)
         whole = all(self._kind_of(part).integer or _is_integer(part) for part in parts)
         return whole and len(parts) == rank

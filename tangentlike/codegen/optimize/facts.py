@@ -233,6 +233,13 @@ class Facts:
     def kind(self, name: str) -> Kind:
         return self.kinds.get(name, UNKNOWN)
 
+    def kind_behind(self, name: str) -> Kind:
+        """What is known of a name or, of the adjoint or tangent of a value, of that value."""
+        kind, derived = self.kind(name), DERIVED_NAME.match(name)
+        while kind.form == "unknown" and derived is not None:
+            kind, derived = self.kind(derived["primal"]), DERIVED_NAME.match(derived["primal"])
+        return kind
+
     def about(self, ref: ir.Ref) -> Profile:
         """What is known of an operation (looked up once for each)."""
         known = self.cache.get((Profile, id(ref.obj)))

@@ -32,7 +32,7 @@ from .algebra import (
 )
 from .analyses import Analyses, analyses
 from .effects import effect_of, is_pure
-from .facts import DERIVED_NAME, SUMMING_RUNTIME, Facts, numpy_name, runtime_name
+from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
 
@@ -258,8 +258,7 @@ class _Fold(ir.Rewriter):
         name = expr.base if isinstance(expr, ir.Attribute) and expr.name == "T" else expr
         if not isinstance(name, ir.Var):
             return False
-        derived = DERIVED_NAME.match(name.name)
-        kind = self.facts.kind(derived["primal"] if derived else name.name)
+        kind = self.facts.kind_behind(name.name)
         return kind.form == "array" and kind.rank == 2
 
     def _sign_first(self, call: ir.Call) -> ir.Expr:

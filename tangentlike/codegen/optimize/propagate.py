@@ -340,9 +340,12 @@ class _Delay(Asking):
             other, other_effect = stmts[at], effect_of(stmts[at], self.facts)
             if not self.live.is_live_after(known[at - 1], kept):
                 return [*moved, pop, *stmts[at:]]
-            if self._blocks(other_effect, effect, name, kept):
+            if self._blocks(other_effect, effect, name):
                 return None
             moved.append(_renamed(other, kept, name))
+            if kept in other_effect.binds:  # `t = t + e` reads that value last
+                last = isinstance(other, ir.Assign) and other.target == kept
+                return [*moved, pop, *stmts[at + 1 :]] if last else None
         if moved and not self.live.is_live_after(known[-1], kept):
             return [*moved, pop]
         return None
@@ -361,9 +364,9 @@ class _Delay(Asking):
                 return None
         return None
 
-    def _blocks(self, other: Effect, pop: Effect, name: str, kept: str) -> bool:
+    def _blocks(self, other: Effect, pop: Effect, name: str) -> bool:
         """Whether a statement may not come before the pop, or not read h for t."""
-        if name in other.reads or name in other.binds or kept in other.binds:
+        if name in other.reads or name in other.binds:
             return True
         stacks = frozenset(map(stack_name, pop.writes))
         if other.fixed or not stacks.isdisjoint(other.reads | other.binds):

@@ -113,16 +113,7 @@ def _is_array(base: ir.Expr, facts: Facts) -> bool:
     """Whether `base[k] += e` writes entries: an item of a list or dict that is an array would be
     written in place, where the store puts another one there. An adjoint or a tangent is an array
     where its value is."""
-    if not isinstance(base, ir.Var):
-        return False
-    name, kind = base.name, facts.kind(base.name)
-    while kind.form == "unknown" and name.endswith(_DERIVED):
-        name = name.removesuffix("_bar").removesuffix("_dot")
-        kind = facts.kind(name)
-    return kind.form == "array"
-
-
-_DERIVED = ("_bar", "_dot")
+    return isinstance(base, ir.Var) and facts.kind_behind(base.name).form == "array"
 
 
 def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:

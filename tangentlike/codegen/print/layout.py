@@ -71,10 +71,11 @@ def _roles(fn: ir.Function) -> frozenset[str]:
 
 
 def _quoted_roles(fn: ir.Function) -> frozenset[str]:
-    """Which roles carry a comment: a tangent below its primal line needs none."""
+    """Which roles carry a comment: a tangent below its primal line needs none, and of what is
+    taken back the line that reads it has one."""
     if _roles(fn) & PRIMAL_ROLES and not _roles(fn) & ADJOINT_ROLES:
-        return ADJOINT_ROLES
-    return ADJOINT_ROLES | {"tangent"}
+        return frozenset({"adjoint"})
+    return frozenset({"adjoint", "tangent"})
 
 
 def _has_two_parts(fn: ir.Function) -> bool:
@@ -121,7 +122,8 @@ class _Layout:
                     texts = _commented(texts, place.text, pad)
                 for text in texts:
                     yield Line(text, stmt.origin)
-                quoted = place if place.text else quoted
+                if place.text and stmt.origin.role != "restore":
+                    quoted = place
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
         """Headers that the result repeats are not quoted beside what belongs to them."""
