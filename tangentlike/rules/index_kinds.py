@@ -6,7 +6,10 @@ of entries leaves the size `a.0-2`, whichever ends they are dropped from.
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from .. import ir
@@ -34,7 +37,11 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
         return UNKNOWN
     parts = key_parts(key)
     if not all(_is_basic(part, kind_of) for part in parts):
-        return _fancy(base, parts, kind_of)
+        kinds = [kind_of(part) for part in parts]
+        items = kinds[0].items or ()
+        if len(kinds) == 1 and items and all(kind.form == "array" for kind in items):
+            parts, kinds = parts * len(items), list(items)  # (a tuple of places has a name)
+        return _fancy(base, parts, kinds, kind_of)
     dims = _basic_dims(base, parts)
     if dims is None:
         has_slice = any(isinstance(p, ir.Slice) or p == ir.Const(...) for p in parts)
@@ -81,13 +88,35 @@ def _element_at(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     items = base.items or ()
     place = key.value if isinstance(key, ir.Const) else None
     if base.form == "dict":
-        return items[base.names.index(place)] if place in base.names else element_kind(base)
+        named = dict(zip(base.names, items, strict=False))
+        found = [named[place]] if place in named else _with_names_like(key, named, kind_of)
+        return functools.reduce(Kind.join, found) if found else element_kind(base)
     if isinstance(place, int) and -len(items) <= place < len(items):
         return items[place]
     found = element_kind(base)
     if isinstance(base.spells, str) and isinstance(place, int) and place >= 0:
         return replace(found, spells=f"{base.spells}.{place}")
     return found
+
+
+def _with_names_like(key: ir.Expr, named: Mapping[str, Kind], kind_of: KindOf) -> list[Kind]:
+    """The items that an f-string may select: of `f"W{i}"`, `i` an integer, `W0` and `W12`."""
+    if not isinstance(key, ir.Text):
+        return []
+    text = ast.parse(key.text, mode="eval").body
+    assert isinstance(text, ast.JoinedStr)
+    values, pattern = dict(zip(key.names, key.values, strict=True)), ""
+    for part in text.values:
+        match part:
+            case ast.Constant(value=value):
+                pattern += re.escape(str(value))
+            case ast.FormattedValue(value=ast.Name(name), conversion=-1, format_spec=None) if (
+                name in values and kind_of(values[name]).integer
+            ):
+                pattern += r"-?\d+"
+            case _:
+                pattern += ".*"
+    return [kind for name, kind in named.items() if re.fullmatch(pattern, name, re.DOTALL)]
 
 
 def _is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
@@ -97,9 +126,8 @@ def _is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
     return kind.form == "number" and kind.dtype == "int"
 
 
-def _fancy(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> Kind:
+def _fancy(base: Kind, parts: tuple[ir.Expr, ...], part_kinds: list[Kind], kind_of: KindOf) -> Kind:
     """Some part is an array, a list or of unknown kind."""
-    part_kinds = [kind_of(p) for p in parts]
     if len(parts) == 1 and isinstance(base.shape, tuple):
         taken = _taken(parts[0], part_kinds[0], kind_of)
         if taken is not None and taken[1] <= len(base.shape):

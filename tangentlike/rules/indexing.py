@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from .. import runtime
-from ..ir.kind import Kind
+from ..ir import is_starred
+from ..ir.kind import UNKNOWN, Kind
 from .book import nondifferentiable, rule
 from .index_kinds import index_kind
 from .kinds_of import array_of_rank, broadcast, integer, same_as, unknown
@@ -256,7 +257,7 @@ nondifferentiable(bisect.bisect_left, bisect.bisect_right, bisect.bisect, kind=i
 nondifferentiable(
     *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition),
     *(np.lexsort, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize),
-    *(np.count_nonzero, np.ravel_multi_index, np.unravel_index, np.ix_, np.indices),
+    *(np.count_nonzero, np.ravel_multi_index, np.unravel_index, np.indices),
     *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
     *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
@@ -268,3 +269,15 @@ nondifferentiable(
     *(runtime.diagonal_places, runtime.value_places),
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)
+
+
+def _open_mesh(call, kind_of):
+    """`np.ix_(rows, columns)`: integers along one axis each."""
+    if any(map(is_starred, call.args)):
+        return UNKNOWN
+    count = len(call.args)
+    shapes = [(*(1,) * at, None, *(1,) * (count - 1 - at)) for at in range(count)]
+    return Kind("tuple", items=tuple(Kind("array", "int", shape) for shape in shapes))
+
+
+nondifferentiable(np.ix_, kind=_open_mesh)

@@ -523,7 +523,7 @@ class IdentityStatements(Statements):
             return
         entry: ir.Expr = self.adjoints.call("of", base)
         if isinstance(target, ir.Index):
-            entry = ir.Index(entry, target.key)
+            entry = self._surviving(ir.Index(entry, target.key))
         if stmt.op.obj is ISUB.obj:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         elif self.adjoints.by_name(value.name):

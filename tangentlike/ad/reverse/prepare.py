@@ -223,8 +223,9 @@ class Preparation(ir.Rewriter):
                 return [stmt]
             target = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
         holds = self.context.kind_of(target.base).form in ("list", "tuple", "dict")
-        basic = surely_basic(target.key, self.context.kind_of)
-        if stmt.op.obj in ACCUMULATING and basic and not (holds and self._is_array(target)):
+        entries = surely_basic(target.key, self.context.kind_of)
+        entries = entries or self.context.kind_of(target.base).form == "array"
+        if stmt.op.obj in ACCUMULATING and entries and not (holds and self._is_array(target)):
             return [stmt]  # (an array in a list is replaced: nobody else may see it written)
         text, op = BINARY_OF[stmt.op.obj]
         before: list[ir.Stmt] = []

@@ -312,9 +312,8 @@ class Statements:
             whole, entry = entry, _entry_for(kind_of(stmt.value), entry, kind_of(stmt.target))
             form = "number" if entry is not whole else form
         value: ir.Expr = entry
-        if not basic and not one_place:  # of repeated indices only the last one written counts
-            last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
-            value = ir.Call(MUL, (entry, last))
+        if not basic and not one_place:
+            value = self._surviving(entry)
         elif form == "unknown" and kind_of(stmt.value).form in _MAY_HOLD:
             return ir.Call(self.context.helper("part_like"), (entry, stmt.value))
         elif form == "array":
@@ -328,6 +327,13 @@ class Statements:
             return value
         summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
         return plain_sum(summed, kind_of(stmt.target), self.context)
+
+    def _surviving(self, entry: ir.Index) -> ir.Expr:
+        """The adjoint of the entries that are written: of repeated indices the last one counts."""
+        if surely_basic(entry.key, self.context.kind_of):
+            return entry
+        last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
+        return ir.Call(MUL, (entry, last))
 
     def _fits(self, stored: Kind, written: Kind) -> bool:
         """Whether the adjoint of the entries is that of the value as it is: of its shape, and
@@ -350,7 +356,7 @@ class Statements:
         written = self.context.kind_of(stmt.target)
         stored = self.context.kind_of(stmt.value)
         if isinstance(entry, ir.Index):
-            entry = _entry_for(stored, entry, written)
+            entry = self._surviving(_entry_for(stored, entry, written))
         if stmt.op.obj is ISUB.obj:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         if not self._fits(stored, written):
