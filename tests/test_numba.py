@@ -104,7 +104,7 @@ def test_what_numba_compiles(
         if works:
             np.testing.assert_allclose(way(*own(args)), df(*own(args)))
         else:
-            with pytest.raises(numba.TypingError):
+            with pytest.raises((numba.TypingError, AssertionError)):  # (the latter: of rows)
                 way(*own(args))
 
 
