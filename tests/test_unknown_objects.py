@@ -4,6 +4,7 @@
 was zero, or an error of Python's.
 """
 
+import functools
 import importlib
 import math
 import sys
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 
 import tangentlike as tl
 from tangentlike.cli.main import main
+from tangentlike.frontend.structures import has_objects, structure_of
 from tests import agreement
 
 X = np.array([0.5, 0.7])
@@ -562,3 +564,20 @@ def test_item_given_to_a_method_in_a_test():
         return np.sum(parts[0] ** 2)
 
     tl.check_grads(halved, (X + 1.0,))
+
+
+class Joint:
+    """An object that holds another one twice."""
+
+    def __init__(self, inner, w):
+        self.left, self.right, self.w = inner, inner, w
+
+    def __call__(self, x):
+        return self.w * np.sin(x)
+
+
+def test_what_objects_share_is_looked_at_once():
+    joint = functools.reduce(Joint, [0.5] * 60, None)
+    assert structure_of(joint).cls is Joint and has_objects([joint])
+    joint.left = joint  # (and what holds itself)
+    assert structure_of(joint, ranks=True).cls is Joint

@@ -142,50 +142,62 @@ def _rank_of(value: Any) -> Kind:
     return UNKNOWN
 
 
-def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
+def has_objects(value: Any, seen: dict[int, Any] | None = None) -> bool:
     """Whether a value is, or holds, an object with methods, a function or a module."""
-    if any(value is outer for outer in above):
+    seen = {} if seen is None else seen
+    if id(value) in seen:
         return False
+    seen[id(value)] = value
     if is_object(value) or is_function(value) or isinstance(value, _TOLD):
         return True
     if has_own_methods(type(value)):
         return True
     inside = leaves.contents(value) or ()
-    return any(has_objects(item, (*above, value)) for _, item in inside)
+    return any(has_objects(item, seen) for _, item in inside)
 
 
-def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -> Kind:
+_Seen = dict[tuple[int, bool], tuple[Any, Kind]]  # what was looked at, and what was found
+
+
+def structure_of(value: Any, seen: _Seen | None = None, ranks: bool = False) -> Kind:
     """What is known of containers and objects by what they are; with `ranks` also of numbers and
-    arrays in them."""
+    arrays in them. Each is looked at once (of what holds itself nothing is known inside it)."""
     if ranks and (kind := _rank_of(value)) != UNKNOWN:
         return kind
-    if any(value is outer for outer in above):
-        return UNKNOWN
+    seen = {} if seen is None else seen
+    place = id(value), ranks
+    if place not in seen:
+        seen[place] = value, UNKNOWN
+        seen[place] = value, _structure_of(value, seen, ranks)
+    return seen[place][1]
+
+
+def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     if isinstance(value, types.ModuleType):
         return Kind("other", module=value)
     machinery = is_machinery(type(value)) and not callable(value)
     if machinery or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))
     if is_object(value):
-        return _object(value, above, ranks)
+        return _object(value, seen, ranks)
     if is_function(value):
         return FUNCTION  # (among parameters: it carries no derivative itself)
     if ranks and isinstance(value, _CONSTANTS):
         return OTHER
     if isinstance(value, tuple):
-        items = tuple(structure_of(item, (*above, value), ranks) for item in value)
+        items = tuple(structure_of(item, seen, ranks) for item in value)
         if has_own_methods(type(value)):
             return Kind("tuple", items=items, cls=type(value))
         return Kind("tuple", items=items, names=getattr(value, "_fields", ()) if ranks else ())
     if ranks and _is_plain_object(value):
-        return replace(_object(value, above, ranks), cls=None)
+        return replace(_object(value, seen, ranks), cls=None)
     if type(value) in (set, frozenset):
         return SET
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     ranks = ranks and not has_methods(type(value))  # (which may store something else)
     kinds = [
-        structure_of(item, (*above, value), ranks)
+        structure_of(item, seen, ranks)
         for item in (value.values() if isinstance(value, dict) else value)
     ]
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
@@ -213,14 +225,14 @@ def _has_names(value: Any) -> bool:
 _MOST_NAMES = 64  # (in a larger dict they are data)
 
 
-def _object(value: Any, above: tuple[Any, ...], ranks: bool) -> Kind:
+def _object(value: Any, seen: _Seen, ranks: bool) -> Kind:
     """The class of an object, and what is known of its attributes: of those that methods assign
     only whether they are numbers and arrays, where the stores that do are looked at."""
     cls = type(value)
     assigned = assigned_attributes(cls)
     fields = []
     for name, item in (leaves.named_children(value) or {}).items():
-        kind = NONE if item is None else structure_of(item, (*above, value), ranks)
+        kind = NONE if item is None else structure_of(item, seen, ranks)
         if name in assigned and kind.form not in ("number", "array"):
             continue
         if kind.form in ("number", "array") and not stores_plainly(cls, name):
@@ -354,11 +366,13 @@ def _refuse_own_items(name: str, value: Any) -> None:
             )
 
 
-def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:
+def refuse_fields_like_arrays(name: str, value: Any, seen: dict[int, Any] | None = None) -> None:
     """`box.size` is taken for the size of an array, which has no derivative: a field of that
     name that has one is refused."""
-    if leaves.is_leaf(value) or any(value is outer for outer in above):
+    seen = {} if seen is None else seen
+    if leaves.is_leaf(value) or id(value) in seen:
         return
+    seen[id(value)] = value
     if isinstance(value, (list, dict)) and type(value) not in (list, dict):
         _refuse_own_items(name, value)
     for field, item in (leaves.named_children(value) or {}).items():
@@ -368,4 +382,4 @@ def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()
                 hint=f"Rename it: `{field}_` would be unambiguous.",
             )
     for _, item in leaves.contents(value) or ():
-        refuse_fields_like_arrays(name, item, (*above, value))
+        refuse_fields_like_arrays(name, item, seen)
