@@ -441,3 +441,30 @@ def test_linear_maps_at_a_point(fn: Any) -> None:
     gradient = tl.grad(fn)
     slope = (gradient(x + 1e-6 * v, 0.7) - gradient(x - 1e-6 * v, 0.7)) / 2e-6
     np.testing.assert_allclose(tl.hvp(fn)(x, 0.7, v), slope, atol=1e-7)
+
+
+class Weighted:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def value(self, p: Any) -> Any:
+        return np.sum(np.tanh(self.w * p))
+
+
+def of_an_object(q: Any, p: Any) -> Any:
+    return q.value(p)
+
+
+def told_by_a_gradient(x):
+    g = tl.grad(of_an_object)(Weighted(x), 2.0 * x)
+    return np.sum(x * x) if g.w[0] > 0 else np.sum(x)
+
+
+def test_what_a_gradient_calls_is_printed_with_it() -> None:
+    """No derivatives pass through it here: it stands in the text as it is, whole."""
+    x = np.array([0.3, 0.7, 0.5])
+    gradient = tl.grad(told_by_a_gradient)
+    np.testing.assert_allclose(gradient(x), 2.0 * x)
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(gradient.source, names)
+    np.testing.assert_allclose(names["told_by_a_gradient_grad"](x), 2.0 * x)

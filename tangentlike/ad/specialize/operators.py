@@ -284,7 +284,9 @@ def is_inner(ref: ir.Ref) -> bool:
     if lifted_of(ref.obj) is not None or attribute_of(ref.obj, "__inner__", False) is True:
         return True
     derivative = mark_of(ref.obj, "tangentlike")
-    return derivative is not None and ref.text == getattr(derivative.emitted, "__name__", "")
+    if derivative is None:  # (what the text of a derivative calls stands beside it)
+        return attribute_of(ref.obj, "__empties__", None) is not None
+    return ref.text == getattr(derivative.emitted, "__name__", "")
 
 
 def apart(call: ir.Call) -> list[ir.Expr]:
