@@ -9,6 +9,7 @@ closed form. In each, z is the standardised argument.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -170,7 +171,20 @@ def log_softmax(y, x, axis=None):
 
 # ------------------------------------------- location and scale: what is alike in all of them
 
-_SHAPES = {"t": "df, ", "gamma": "a, ", "chi2": "df, ", "beta": "a, b, "}
+_SHAPES = {"t": "df, ", "gamma": "a, ", "chi2": "df, ", "beta": "a, b, ", "lognorm": "s, "}
+_SHAPES |= {"weibull_min": "c, ", "pareto": "b, ", "invgamma": "a, ", "vonmises": "kappa, "}
+_WITH_DENSITIES = [
+    "norm",
+    "t",
+    "gamma",
+    "chi2",
+    "beta",
+    "expon",
+    "uniform",
+    "laplace",
+    "cauchy",
+    "logistic",
+]
 
 for _family in ("norm", "t", "gamma", "chi2", "beta", "expon", "laplace", "cauchy"):
     _given = f"x, {_SHAPES.get(_family, '')}loc, scale)"
@@ -183,230 +197,93 @@ for _family in ("norm", "t", "gamma", "chi2", "beta", "expon", "laplace", "cauch
         _log += ["dy_dloc = -hazard", "dy_dscale = -(hazard * (x - loc) / scale)"]
         written(f"scipy.stats.{_family}.logcdf", _params, _log)
 
-# What the logarithm of a density falls by, where z is the standardised argument.
-_FALLS = {
-    "cauchy": "2.0 * z / ((1.0 + z * z) * scale)",
-    "halfcauchy": "2.0 * z / ((1.0 + z * z) * scale)",
-    "logistic": "np.tanh(0.5 * z) / scale",
-    "gumbel_r": "-np.expm1(-z) / scale",
-    "gumbel_l": "np.expm1(z) / scale",
-    "rayleigh": "(z - 1.0 / z) / scale",
+# The derivatives of the logarithm of a density: `slope` is what it falls by, z the standardised
+# argument. Of the first ones the density itself has a rule, too.
+_DENSITIES = {
+    "norm": ("slope = z / scale", "dy_dscale = (z * z - 1.0) / scale"),
+    "t": (
+        "slope = (df + 1.0) * z / ((df + z * z) * scale)",
+        "gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)",
+        "spread = (df + 1.0) * z * z / (df * (df + z * z))",
+        "dy_ddf = 0.5 * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)",
+        "dy_dscale = (slope * (x - loc) - 1.0) / scale",
+    ),
+    "gamma": (
+        "slope = (1.0 - (a - 1.0) / z) / scale",
+        "dy_da = np.log(z) - scipy.special.digamma(a)",
+        "dy_dscale = (z - a) / scale",
+    ),
+    "chi2": (
+        "slope = (0.5 - (0.5 * df - 1.0) / z) / scale",
+        "dy_ddf = 0.5 * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))",
+        "dy_dscale = 0.5 * (z - df) / scale",
+    ),
+    "beta": (
+        "both = scipy.special.digamma(a + b)",
+        "slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale",
+        "dy_da = np.log(z) - scipy.special.digamma(a) + both",
+        "dy_db = np.log1p(-z) - scipy.special.digamma(b) + both",
+    ),
+    "expon": ("slope = 1.0 / scale", "dy_dscale = (z - 1.0) / scale"),
+    "uniform": ("slope = 0.0", "dy_dscale = -1.0 / scale"),
+    "laplace": ("slope = np.sign(z) / scale", "dy_dscale = (np.abs(z) - 1.0) / scale"),
+    "cauchy": ("slope = 2.0 * z / ((1.0 + z * z) * scale)",),
+    "logistic": ("slope = np.tanh(0.5 * z) / scale",),
+    "halfnorm": ("slope = z / scale", "dy_dscale = (z * z - 1.0) / scale"),
+    "halfcauchy": ("slope = 2.0 * z / ((1.0 + z * z) * scale)",),
+    "gumbel_r": ("slope = -np.expm1(-z) / scale",),
+    "gumbel_l": ("slope = np.expm1(z) / scale",),
+    "rayleigh": ("slope = (z - 1.0 / z) / scale",),
+    "lognorm": (
+        "width = np.log(z) / s",
+        "slope = (1.0 + width / s) / (x - loc)",
+        "dy_ds = (width * width - 1.0) / s",
+        "dy_dscale = width / (s * scale)",
+    ),
+    "weibull_min": (
+        "excess = z**c - 1.0",
+        "slope = (1.0 + c * excess) / (x - loc)",
+        "dy_dc = 1.0 / c - excess * np.log(z)",
+        "dy_dscale = c * excess / scale",
+    ),
+    "pareto": (
+        "slope = (b + 1.0) / (x - loc)",
+        "dy_db = 1.0 / b - np.log(z)",
+        "dy_dscale = b / scale",
+    ),
+    "invgamma": (
+        "slope = (a + 1.0 - 1.0 / z) / (x - loc)",
+        "dy_da = -np.log(z) - scipy.special.digamma(a)",
+        "dy_dscale = (a - 1.0 / z) / scale",
+    ),
+    "vonmises": (
+        "slope = kappa * np.sin(z) / scale",
+        "dy_dkappa = np.cos(z) - scipy.special.i1e(kappa) / scipy.special.i0e(kappa)",
+    ),
 }
-for _family, _slope in _FALLS.items():
-    _lines = ["z = (x - loc) / scale", f"slope = {_slope}"]
-    _log = ["dy_dx = -slope", "dy_dloc = slope", "dy_dscale = slope * z - 1.0 / scale"]
-    written(f"scipy.stats.{_family}.logpdf", "x, loc=0, scale=1)", [*_lines, *_log])
-    if _family in ("cauchy", "logistic"):
-        _pdf = ["dy_dx = -(y * slope)", "dy_dloc = y * slope"]
-        _pdf += ["dy_dscale = y * (slope * z - 1.0 / scale)"]
-        written(f"scipy.stats.{_family}.pdf", "x, loc=0, scale=1)", [*_lines, *_pdf])
+for _family, _stated in _DENSITIES.items():
+    _params = f"x, {_SHAPES.get(_family, '')}loc=0, scale=1)"
+    _lines = ["z = (x - loc) / scale", *_stated, "dy_dx = -slope", "dy_dloc = slope"]
+    if not any(line.startswith("dy_dscale") for line in _stated):
+        _lines.append("dy_dscale = slope * z - 1.0 / scale")
+    written(f"scipy.stats.{_family}.logpdf", _params, _lines)
+    if _family in _WITH_DENSITIES:
+        _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines]
+        written(f"scipy.stats.{_family}.pdf", _params, _pdf)
 
-# ------------------------------------------------------------------------ normal
+# --------------------------------------------------------- other functions of the normal ones
 
-
-@rule("scipy.stats.norm.logpdf", "scipy.stats.halfnorm.logpdf")
-def norm_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    dy_dx = -(z / scale)
-    dy_dloc = z / scale
-    dy_dscale = (z * z - 1.0) / scale
-
-
-@rule("scipy.stats.norm.pdf")
-def norm_pdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    dy_dx = -(y * z / scale)
-    dy_dloc = y * z / scale
-    dy_dscale = y * (z * z - 1.0) / scale
-
-
-@rule("scipy.stats.norm.sf")
-def norm_sf(y, x, loc=0, scale=1):
-    density = scipy.stats.norm.pdf(x, loc, scale)
-    dy_dx = -density
-    dy_dloc = density
-    dy_dscale = density * (x - loc) / scale
-
-
-@rule("scipy.stats.norm.ppf")
-def norm_ppf(y, q, loc=0, scale=1):
-    dy_dq = 1.0 / scipy.stats.norm.pdf(y, loc, scale)
-    dy_dloc = 1.0
-    dy_dscale = (y - loc) / scale
-
-
-@rule("scipy.stats.norm.isf")
-def norm_isf(y, q, loc=0, scale=1):
-    dy_dq = -1.0 / scipy.stats.norm.pdf(y, loc, scale)
-    dy_dloc = 1.0
-    dy_dscale = (y - loc) / scale
-
-
-@rule("scipy.stats.norm.logsf")
-def norm_logsf(y, x, loc=0, scale=1):
-    hazard = np.exp(scipy.stats.norm.logpdf(x, loc, scale) - y)
-    dy_dx = -hazard
-    dy_dloc = hazard
-    dy_dscale = hazard * (x - loc) / scale
-
-
-# --------------------------------------------------------------------- Student's t
-
-
-@rule("scipy.stats.t.logpdf")
-def t_logpdf(y, x, df, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (df + 1.0) * z / ((df + z * z) * scale)
-    gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)
-    spread = (df + 1.0) * z * z / (df * (df + z * z))
-    dy_dx = -slope
-    dy_ddf = 0.5 * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)
-    dy_dloc = slope
-    dy_dscale = (slope * (x - loc) - 1.0) / scale
-
-
-@rule("scipy.stats.t.pdf")
-def t_pdf(y, x, df, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (df + 1.0) * z / ((df + z * z) * scale)
-    gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)
-    spread = (df + 1.0) * z * z / (df * (df + z * z))
-    dy_dx = -(y * slope)
-    dy_ddf = 0.5 * y * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)
-    dy_dloc = y * slope
-    dy_dscale = y * (slope * (x - loc) - 1.0) / scale
-
-
-# --------------------------------------------------------------- gamma, chi2, beta
-
-
-@rule("scipy.stats.gamma.logpdf")
-def gamma_logpdf(y, x, a, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (1.0 - (a - 1.0) / z) / scale
-    dy_dx = -slope
-    dy_da = np.log(z) - scipy.special.digamma(a)
-    dy_dloc = slope
-    dy_dscale = (z - a) / scale
-
-
-@rule("scipy.stats.gamma.pdf")
-def gamma_pdf(y, x, a, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = y * (1.0 - (a - 1.0) / z) / scale
-    dy_dx = -slope
-    dy_da = y * (np.log(z) - scipy.special.digamma(a))
-    dy_dloc = slope
-    dy_dscale = y * (z - a) / scale
-
-
-@rule("scipy.stats.chi2.logpdf")
-def chi2_logpdf(y, x, df, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (0.5 - (0.5 * df - 1.0) / z) / scale
-    dy_dx = -slope
-    dy_ddf = 0.5 * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))
-    dy_dloc = slope
-    dy_dscale = 0.5 * (z - df) / scale
-
-
-@rule("scipy.stats.chi2.pdf")
-def chi2_pdf(y, x, df, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = y * (0.5 - (0.5 * df - 1.0) / z) / scale
-    dy_dx = -slope
-    dy_ddf = 0.5 * y * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))
-    dy_dloc = slope
-    dy_dscale = 0.5 * y * (z - df) / scale
-
-
-@rule("scipy.stats.beta.logpdf")
-def beta_logpdf(y, x, a, b, loc=0, scale=1):
-    z = (x - loc) / scale
-    both = scipy.special.digamma(a + b)
-    slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-    dy_da = np.log(z) - scipy.special.digamma(a) + both
-    dy_db = np.log1p(-z) - scipy.special.digamma(b) + both
-
-
-@rule("scipy.stats.beta.pdf")
-def beta_pdf(y, x, a, b, loc=0, scale=1):
-    z = (x - loc) / scale
-    both = scipy.special.digamma(a + b)
-    slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale
-    dy_dx = -(y * slope)
-    dy_dloc = y * slope
-    dy_dscale = y * (slope * z - 1.0 / scale)
-    dy_da = y * (np.log(z) - scipy.special.digamma(a) + both)
-    dy_db = y * (np.log1p(-z) - scipy.special.digamma(b) + both)
-
-
-# ------------------------------------------------------------------------ Poisson
-
-
-@rule("scipy.stats.poisson.logpmf")
-def poisson_logpmf(y, k, mu, loc=0):
-    dy_dmu = (k - loc) / mu - 1.0
-
-
-@rule("scipy.stats.poisson.pmf")
-def poisson_pmf(y, k, mu, loc=0):
-    dy_dmu = y * ((k - loc) / mu - 1.0)
-
-
-@rule("scipy.stats.poisson.cdf")
-def poisson_cdf(y, k, mu, loc=0):
-    dy_dmu = -scipy.stats.poisson.pmf(np.floor(k), mu, loc)
-
-
-# ------------------------------------- families of one shape, or none: location and scale
-
-
-@rule("scipy.stats.expon.logpdf")
-def expon_logpdf(y, x, loc=0, scale=1):
-    dy_dx = -1.0 / scale
-    dy_dloc = 1.0 / scale
-    dy_dscale = ((x - loc) / scale - 1.0) / scale
-
-
-@rule("scipy.stats.expon.pdf")
-def expon_pdf(y, x, loc=0, scale=1):
-    dy_dx = -y / scale
-    dy_dloc = y / scale
-    dy_dscale = y * ((x - loc) / scale - 1.0) / scale
-
-
-@rule("scipy.stats.uniform.logpdf")
-def uniform_logpdf(y, x, loc=0, scale=1):
-    dy_dx = 0.0
-    dy_dloc = 0.0
-    dy_dscale = -1.0 / scale
-
-
-@rule("scipy.stats.uniform.pdf")
-def uniform_pdf(y, x, loc=0, scale=1):
-    dy_dx = 0.0
-    dy_dloc = 0.0
-    dy_dscale = -y / scale
-
-
-@rule("scipy.stats.laplace.logpdf")
-def laplace_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    dy_dx = -np.sign(z) / scale
-    dy_dloc = np.sign(z) / scale
-    dy_dscale = (np.abs(z) - 1.0) / scale
-
-
-@rule("scipy.stats.laplace.pdf")
-def laplace_pdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    dy_dx = -(y * np.sign(z) / scale)
-    dy_dloc = y * np.sign(z) / scale
-    dy_dscale = y * (np.abs(z) - 1.0) / scale
+for _tail, _slope in {
+    "sf": "scipy.stats.norm.pdf(x, loc, scale)",
+    "logsf": "np.exp(scipy.stats.norm.logpdf(x, loc, scale) - y)",
+}.items():
+    _lines = [f"slope = {_slope}", "dy_dx = -slope", "dy_dloc = slope"]
+    _lines.append("dy_dscale = slope * (x - loc) / scale")
+    written(f"scipy.stats.norm.{_tail}", "x, loc=0, scale=1)", _lines)
+for _inverse, _sign in {"ppf": "", "isf": "-"}.items():
+    _lines = [f"dy_dq = {_sign}1.0 / scipy.stats.norm.pdf(y, loc, scale)", "dy_dloc = 1.0"]
+    _lines.append("dy_dscale = (y - loc) / scale")
+    written(f"scipy.stats.norm.{_inverse}", "q, loc=0, scale=1)", _lines)
 
 
 @rule("scipy.stats.logistic.cdf")
@@ -417,90 +294,25 @@ def logistic_cdf(y, x, loc=0, scale=1):
     dy_dscale = -(slope * (x - loc) / scale)
 
 
-@rule("scipy.stats.lognorm.logpdf")
-def lognorm_logpdf(y, x, s, loc=0, scale=1):
-    z = (x - loc) / scale
-    width = np.log(z) / s
-    slope = (1.0 + width / s) / (x - loc)
-    dy_dx = -slope
-    dy_ds = (width * width - 1.0) / s
-    dy_dloc = slope
-    dy_dscale = width / (s * scale)
-
-
-@rule("scipy.stats.weibull_min.logpdf")
-def weibull_min_logpdf(y, x, c, loc=0, scale=1):
-    z = (x - loc) / scale
-    excess = z**c - 1.0
-    slope = (1.0 + c * excess) / (x - loc)
-    dy_dx = -slope
-    dy_dc = 1.0 / c - excess * np.log(z)
-    dy_dloc = slope
-    dy_dscale = c * excess / scale
-
-
-@rule("scipy.stats.pareto.logpdf")
-def pareto_logpdf(y, x, b, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (b + 1.0) / (x - loc)
-    dy_dx = -slope
-    dy_db = 1.0 / b - np.log(z)
-    dy_dloc = slope
-    dy_dscale = b / scale
-
-
-@rule("scipy.stats.invgamma.logpdf")
-def invgamma_logpdf(y, x, a, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (a + 1.0 - 1.0 / z) / (x - loc)
-    dy_dx = -slope
-    dy_da = -np.log(z) - scipy.special.digamma(a)
-    dy_dloc = slope
-    dy_dscale = (a - 1.0 / z) / scale
-
-
-@rule("scipy.stats.vonmises.logpdf")
-def vonmises_logpdf(y, x, kappa, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = kappa * np.sin(z) / scale
-    dy_dx = -slope
-    dy_dkappa = np.cos(z) - scipy.special.i1e(kappa) / scipy.special.i0e(kappa)
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
 # ------------------------------------------------------------------- counts and trials
 
-
-@rule("scipy.stats.bernoulli.logpmf")
-def bernoulli_logpmf(y, k, p, loc=0):
-    dy_dp = (k - loc - p) / (p * (1.0 - p))
-
-
-@rule("scipy.stats.bernoulli.pmf")
-def bernoulli_pmf(y, k, p, loc=0):
-    dy_dp = y * (k - loc - p) / (p * (1.0 - p))
-
-
-@rule("scipy.stats.binom.logpmf")
-def binom_logpmf(y, k, n, p, loc=0):
-    dy_dp = (k - loc - n * p) / (p * (1.0 - p))
-
-
-@rule("scipy.stats.binom.pmf")
-def binom_pmf(y, k, n, p, loc=0):
-    dy_dp = y * (k - loc - n * p) / (p * (1.0 - p))
-
-
-@rule("scipy.stats.geom.logpmf")
-def geom_logpmf(y, k, p, loc=0):
-    dy_dp = 1.0 / p - (k - loc - 1.0) / (1.0 - p)
-
-
-@rule("scipy.stats.nbinom.logpmf")
-def nbinom_logpmf(y, k, n, p, loc=0):
-    dy_dn = scipy.special.digamma(k - loc + n) - scipy.special.digamma(n) + np.log(p)
-    dy_dp = n / p - (k - loc) / (1.0 - p)
+for _counted, _slope in {
+    "poisson.logpmf(k, mu": "(k - loc) / mu - 1.0",
+    "poisson.pmf(k, mu": "y * ((k - loc) / mu - 1.0)",
+    "poisson.cdf(k, mu": "-scipy.stats.poisson.pmf(np.floor(k), mu, loc)",
+    "bernoulli.logpmf(k, p": "(k - loc - p) / (p * (1.0 - p))",
+    "bernoulli.pmf(k, p": "y * (k - loc - p) / (p * (1.0 - p))",
+    "binom.logpmf(k, n, p": "(k - loc - n * p) / (p * (1.0 - p))",
+    "binom.pmf(k, n, p": "y * (k - loc - n * p) / (p * (1.0 - p))",
+    "geom.logpmf(k, p": "1.0 / p - (k - loc - 1.0) / (1.0 - p)",
+    "nbinom.logpmf(k, n, p": "n / p - (k - loc) / (1.0 - p)",
+}.items():
+    _name, _, _params = _counted.partition("(")
+    _lines = [f"dy_d{_params.rpartition(' ')[2]} = {_slope}"]
+    if _name == "nbinom.logpmf":
+        _gammas = "scipy.special.digamma(k - loc + n) - scipy.special.digamma(n)"
+        _lines.append(f"dy_dn = {_gammas} + np.log(p)")
+    written(f"scipy.stats.{_name}", f"{_params}, loc=0)", _lines)
 
 
 # --------------------------------------------------------------------------------------------------
