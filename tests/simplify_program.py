@@ -13,7 +13,7 @@ import numpy as np
 
 from tangentlike import ir, runtime
 from tangentlike.codegen.optimize import Facts
-from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.optimize.facts import derived
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import program
 from tangentlike.ir.kind import FLOAT, INT, Kind

@@ -14,7 +14,7 @@ import scipy.sparse
 from tangentlike import ir
 from tangentlike.analysis.activity import refuse_local_inputs
 from tangentlike.analysis.declared import kind_from_annotation, kinds_from_example, stated_classes
-from tangentlike.analysis.outputs import out_position, outputs
+from tangentlike.analysis.operations import out_position, outputs
 from tangentlike.analysis.record_types import (
     record_class,
     record_fields,

@@ -11,7 +11,7 @@ import pytest
 import tangentlike as tl
 from tangentlike.codegen.optimize import Facts
 from tangentlike.codegen.optimize.contracted import contracted
-from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.optimize.facts import derived
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import program
 from tangentlike.ir.kind import Kind

@@ -13,7 +13,7 @@ import pytest
 import tangentlike as tl
 from tangentlike.codegen.optimize import Facts
 from tangentlike.codegen.optimize.contracted import stored_first
-from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.optimize.facts import derived
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import program
 from tangentlike.ir.kind import INT, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tangentlike import ir
-from tangentlike.analysis.liveness import liveness
+from tangentlike.analysis.structure import liveness
 from tangentlike.frontend.lower import lower, program
 
 from . import generator

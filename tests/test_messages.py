@@ -7,7 +7,7 @@ from tests import messages
 # Texts that are made elsewhere: by the error that is raised again, or by the table or function named.
 MADE_ELSEWHERE = {
     "codegen/print/bindings.py": "the same error, with a place",
-    "dispatch/array_modules.py": "what the array module raised",
+    "dispatch/claims.py": "what the array module raised",
     "dispatch/blame.py": "what emitted code raised, with a place",
     "frontend/cuts.py": "the same error, raised when its branch is reached",
     "frontend/expressions.py": "frontend/statements.py",

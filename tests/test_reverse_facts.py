@@ -10,9 +10,8 @@ from tangentlike.ad.loops import backwards, leaves, length
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.aliases import analyse_aliases
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.analysis.liveness import definitely_assigned
 from tangentlike.analysis.sharing import Sharing
-from tangentlike.analysis.structure import ROOT, structure
+from tangentlike.analysis.structure import ROOT, definitely_assigned, structure
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import lower
 from tangentlike.ir.names import Names

@@ -12,7 +12,7 @@ import pytest
 
 from tangentlike import ir
 from tangentlike.codegen.optimize import Facts, simplify
-from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.optimize.facts import derived
 from tangentlike.codegen.print import show
 from tangentlike.errors import TangentlikeError
 from tangentlike.frontend.lower import lower

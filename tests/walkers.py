@@ -20,7 +20,7 @@ REACHING = {"blocks", "in_blocks", "map_statement", "map_stmt", "map_block", "tr
 OTHER_TREES = {
     *("rules/bind.py", "rules/decisions.py", "rules/specialise.py", "rules/template.py"),
     *("analysis/declared.py", "debugging/instrument.py"),
-    *("frontend/managers.py", "frontend/statements.py"),
+    *("frontend/attempts.py", "frontend/statements.py"),
 }
 FUNCTIONS = {"function", "fn", "primal", "main", "lowered", "inner", "plain", "definition", "self"}
 

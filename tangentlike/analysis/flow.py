@@ -28,10 +28,10 @@ from .operations import (
     is_container_method,
     may_join_lists,
     operands,
+    outputs,
     rule_object,
     written_position,
 )
-from .outputs import outputs
 from .record_types import record_class
 from .shifts import cancelled_extrema
 

@@ -31,9 +31,9 @@ from .operations import (
     is_array_method,
     is_container_method,
     is_stop_gradient,
+    output_kind,
     rule_object,
 )
-from .outputs import output_kind
 from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]

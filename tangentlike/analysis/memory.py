@@ -24,10 +24,10 @@ from .operations import (
     is_python_function,
     may_join_lists,
     may_write,
+    outputs,
     rule_object,
     written_position,
 )
-from .outputs import outputs
 from .record_types import record_values
 
 

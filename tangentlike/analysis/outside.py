@@ -28,7 +28,7 @@ from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
 from .memory import Effects, Sources, base_names, element, key_parts
-from .operations import in_source, is_python_function, operands
+from .operations import in_source, is_python_function, operands, outputs
 from .outer_objects import (
     Found,
     arrays_of,
@@ -43,7 +43,6 @@ from .outer_objects import (
     reads_of,
     without_tables,
 )
-from .outputs import outputs
 from .sharing import container_stores
 
 _NONE = frozenset[str]()

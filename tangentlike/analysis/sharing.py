@@ -12,10 +12,9 @@ import numpy as np
 
 from .. import ir
 from ..ir.dataflow import Problem, solve
-from .liveness import entry_is_there
 from .memory import Sources, base_names, element, surely_basic
 from .operations import MUTATING_METHODS, rule_object, written_position
-from .structure import NameSets, Structure
+from .structure import NameSets, Structure, entry_is_there
 
 # --------------------------------------------------------------------------------------------------
 # Pairs of nodes that may share memory, as a value: one row of partners for each node.

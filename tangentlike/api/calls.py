@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from ..dispatch.array_modules import standard_arrays_too
+from ..dispatch.claims import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..dispatch.repeated import repeated_call

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..dispatch.array_modules import given_back, standard_arrays_too, with_ours
+from ..dispatch.claims import given_back, standard_arrays_too, with_ours
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.repeated import OTHER
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from .. import ir
-from ..dispatch.array_modules import standard_arrays_too
+from ..dispatch.claims import standard_arrays_too
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError

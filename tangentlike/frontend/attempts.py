@@ -16,18 +16,32 @@ exceptions therefore pass.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import inspect
 import operator
-from collections.abc import Iterator, Sequence
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import ir
+import gast
+import numpy as np
+
+from .. import ir, runtime
 from ..errors import UnsupportedError
+from ..ir import Attribute, Block, Call, Const, Do, Enter, Expr, Leave, Origin, Ref, Var
 from ..ir.names import Names
+from .expressions import Lookup
+from .generators import is_generator_function
 from .jumps import contains_jump, ends_by_raising, names_constant, without_jumps
 from .nested import Assignment, Star
 from .operands import NOT
+from .owners import is_numerical, is_ours, is_pythons
+from .resolve import Scope
+from .source import Source, find_definition
+from .survey import Survey, survey
 
 _ISINSTANCE = ir.Ref("isinstance", isinstance)
 _IS = ir.Ref("is", operator.is_)
@@ -289,3 +303,263 @@ def _taken_apart(expr: ir.Expr, caught: set[str]) -> str:
             return ""
     found = (_taken_apart(part, caught) for part in ir.children(expr))
     return next(filter(None, found), "")
+
+
+# --------------------------------------------------------------------------------------------------
+# Context managers of the user's, written out: what they do around a body, in its place.
+#
+# Where a manager is given what carries derivatives, or gives it to the body, what it does counts:
+#
+#     @contextlib.contextmanager              before::                 after::
+#     def scaled(x):                              with scaled(v) as s:     s = v / 2.0
+#         try:                                        y = s * s            try:
+#             yield x / 2.0                                                    y = s * s
+#         finally:                                                         finally:
+#             done()                                                           done()
+#
+# Of a class with `__enter__` and `__exit__`, both are called as any method is:
+#
+#     before::                       after::
+#         with Scaled(v) as s:           manager = Scaled(v)
+#             y = s * s                  s = manager.__enter__()
+#                                        try:
+#                                            y = s * s
+#                                        except BaseException:
+#                                            leave_raising(manager)
+#                                            raise
+#                                        manager.__exit__(None, None, None)
+#
+# All other managers are entered as they stand (`contexts`).
+
+
+_HELPER = contextlib.contextmanager(lambda: iter(())).__code__
+_LEAVE_RAISING = Ref("leave_raising", runtime.leave_raising)
+_METHODS = ("__enter__", "__exit__")
+_PLAIN = (bool, int, float, complex, str, type(None))
+_INNER = (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.Import, gast.ImportFrom, gast.Match)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What stands around the `yield` of a manager made by `contextlib.contextmanager`.
+
+    `first` binds its parameters; the names of `node` are those that `lookup` knows.
+    """
+
+    node: Any
+    source: Source
+    lookup: Lookup
+    first: Block
+    code: types.CodeType
+
+
+def generator_of(context: Expr, lookup: Lookup, names: Names, origin: Origin) -> Generator | None:
+    """The generator function behind a manager, its names made fresh; None for other managers, and
+    where it yields more than once, or is not made of plain statements that mean the same here."""
+    match context:
+        case Call(fn=Ref(obj=object(__code__=code, __wrapped__=fn))) if code is _HELPER:
+            return written_here(fn, context, lookup, names, origin, _is_simple)
+    return None
+
+
+def loop_generator(call: Expr, lookup: Lookup, names: Names, origin: Origin) -> Generator | None:
+    """The generator function that a loop goes through, its names made fresh; None where it is not
+    made of plain statements that mean the same here."""
+    match call:
+        case Call(fn=Ref(obj=fn)) if is_generator_function(fn):
+            return written_here(fn, call, lookup, names, origin, _is_plain)
+    return None
+
+
+def written_here(
+    fn: types.FunctionType,
+    call: Call,
+    lookup: Lookup,
+    names: Names,
+    origin: Origin,
+    suits: Callable[[Any, Survey], bool],
+) -> Generator | None:
+    """A generator function whose statements may stand where it is called; None where they would
+    mean something else there."""
+    values = _arguments(fn, call)
+    definition = find_definition(fn)
+    known, outer = survey(definition.node), Scope.of(fn)
+    if values is None or not suits(definition.node, known):
+        return None
+    used = survey(gast.Module(definition.node.body, [])).used.keys() - known.bound.keys()
+    if not all(_same(name, lookup, outer) for name in used):
+        return None
+    names.take(used)
+    own = {name: names.fresh(name) for name in known.bound}
+    node = _Renamed(own).visit(definition.node)
+    first = tuple(ir.Assign(own[n], value, origin) for n, value in values.items())
+    local = frozenset(own.values())
+    return Generator(
+        node,
+        definition.source,
+        lambda name: Var(name) if name in local else lookup(name),
+        first,
+        fn.__code__,
+    )
+
+
+def _arguments(fn: types.FunctionType, call: Call) -> dict[str, Expr] | None:
+    """What each parameter gets; None where that is not plain."""
+    if any(isinstance(arg, ir.Opaque) for arg in call.args):  # (`*args` among them)
+        return None
+    signature = inspect.signature(fn)
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()):
+        return None
+    try:
+        bound = signature.bind(*call.args, **dict(call.kwargs)).arguments
+    except TypeError:  # (the call raises, and says why)
+        return None
+    values: dict[str, Expr] = dict(bound)
+    for name, param in signature.parameters.items():
+        if name not in values:
+            if type(param.default) not in _PLAIN:
+                return None
+            values[name] = Const(param.default)
+    return values
+
+
+def _is_simple(node: Any, known: Survey) -> bool:
+    """Whether each run of a generator reaches one `yield`, a statement within nothing but `if`,
+    `try` and `with`, and no other statement leaves it."""
+    if known.outer:
+        return False
+    inner = list(gast.walk(node))[1:]
+    if any(isinstance(part, (*_INNER, gast.Return)) for part in inner):
+        return False
+    reached: list[Any] = []
+    return _yields_once(node.body, reached) and len(reached) == len(known.yields)
+
+
+def _yields_once(block: list[Any], reached: list[Any]) -> bool:
+    """Whether every run of a block comes to one `yield`; those go to `reached`."""
+    count = 0
+    for stmt in block:
+        if isinstance(stmt, gast.Expr) and isinstance(stmt.value, gast.Yield):
+            reached.append(stmt.value)
+            count += 1
+        elif isinstance(stmt, gast.With | gast.Try):
+            count += _yields_once(stmt.body, reached)
+        elif isinstance(stmt, gast.If):
+            then, otherwise = _yields_once(stmt.body, reached), _yields_once(stmt.orelse, reached)
+            count += then and otherwise
+    return count == 1
+
+
+def _is_plain(node: Any, known: Survey) -> bool:
+    """Whether each `yield` of a generator is a statement outside of any `try` and `with`, which
+    would be about the body of the loop as well."""
+    inner = list(gast.walk(node))[1:]
+    if known.outer or any(isinstance(part, (*_INNER, gast.Try, gast.With)) for part in inner):
+        return False
+    return all(part in _statements(inner) for part in known.yields)
+
+
+def _statements(parts: list[Any]) -> list[Any]:
+    return [part.value for part in parts if isinstance(part, gast.Expr)]
+
+
+def _same(name: str, here: Lookup, there: Scope) -> bool:
+    """Whether a name means one object in both places."""
+    try:
+        found = here(name)
+        return isinstance(found, Ref) and found.obj is there.lookup(name)
+    except KeyError:
+        return False
+
+
+class _Renamed(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: Any) -> Any:
+        made = gast.Name(self.names.get(node.id, node.id), node.ctx, None, None)
+        return gast.copy_location(made, node)
+
+
+def by_protocol(
+    context: Expr,
+    bind: Callable[[Expr], Block],
+    body: Block,
+    names: Names,
+    place: tuple[Origin, bool],
+) -> Block | None:
+    """A manager's methods called around a body; None where they are not written in Python. `bind`
+    binds what is entered; `place` says where this stands, and whether in a loop."""
+    match context:
+        case Call(fn=Ref(obj=contextlib.nullcontext), args=(value,), kwargs=()):
+            return (*bind(value), *body)
+    if not _is_readable(context):
+        return None
+    origin, repeated = place
+    manager = Var(names.fresh("manager"))
+    enter, leave = (Attribute(manager, name, origin.place) for name in _METHODS)
+    none = Const(None)
+    left = Do(Call(leave, (none, none, none), (), origin.place), origin)
+    raising = Do(Call(_LEAVE_RAISING, (manager,)), origin)
+    attempt = Attempt(body, (), (), ((left,), (raising,)), origin, repeated)
+    return (
+        ir.Assign(manager.name, context, origin),
+        *bind(Call(enter, (), (), origin.place)),
+        *attempt.lowered(names),
+    )
+
+
+def _is_readable(context: Expr) -> bool:
+    match context:
+        case Call(fn=Ref(obj=cls)):
+            return isinstance(cls, type) and _is_python(cls)
+        case Ref(obj=obj):
+            return _is_python(type(obj))
+    return isinstance(context, Var | Attribute)
+
+
+def _is_python(cls: type) -> bool:
+    """Whether a class is the user's, and both methods are."""
+    own = not (is_numerical(cls) or is_pythons(cls) or is_ours(cls))
+    methods = (getattr(cls, name, None) for name in _METHODS)
+    return own and all(isinstance(method, types.FunctionType) for method in methods)
+
+
+# --------------------------------------------------------------------------------------------------
+# `with`: its items entered one after another, its body between an `Enter` and a `Leave`.
+#
+# before::                             after::
+#     with np.errstate(divide="ignore"):   Enter(np.errstate(divide="ignore"))
+#         y = 1.0 / x                      y = 1.0 / x
+#         return np.sum(y)                 result = np.sum(y)
+#                                          Leave()
+#                                          return result
+
+_UNSUPPRESSED = Ref("Unsuppressed", runtime.Unsuppressed)
+# Managers that let every exception of their body pass.
+_PASSING = (np.errstate, np.printoptions, warnings.catch_warnings, contextlib.nullcontext)
+
+
+def region(context: Expr, target: str, body: tuple[Any, ...], origin: Origin) -> list[Any]:
+    """A body within one context. NumPy's error state holds around its derivative as well."""
+    again = _is_call_of(context, (np.errstate,))
+    if not _is_call_of(context, (*_PASSING, runtime.Unsuppressed)):
+        context = Call(_UNSUPPRESSED, (context,))
+    end = body[-1].origin if body else origin
+    leave = Leave(context if again else None, end)
+    return [Enter(context, target, again, origin), *body, leave]
+
+
+def suppressed(context: Expr) -> tuple[Expr, ...] | None:
+    """The classes that a `contextlib.suppress(...)` catches; None for other contexts."""
+    match context:
+        case Call(fn=Ref(obj=obj), args=classes, kwargs=()) if obj is contextlib.suppress:
+            return classes
+    return None
+
+
+def _is_call_of(context: Expr, managers: tuple[Any, ...]) -> bool:
+    match context:
+        case Call(fn=ir.Ref(obj=obj)):
+            return any(obj is manager for manager in managers)
+    return False

@@ -20,14 +20,21 @@ from ..ir import Call, Expr, Opaque, OpaqueStmt, Origin, Ref, Var
 from ..ir.names import Names
 from . import nested
 from .abbreviations import is_logging
-from .attempts import Attempt, Handler
+from .attempts import (
+    Attempt,
+    Handler,
+    by_protocol,
+    generator_of,
+    loop_generator,
+    region,
+    suppressed,
+)
 from .comprehensions import loop_over
 from .cuts import cuts_made, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
 from .loopvars import rounds_of
-from .managers import by_protocol, generator_of, loop_generator, region, suppressed
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
 from .source import Line, Source

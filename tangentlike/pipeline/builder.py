@@ -31,10 +31,10 @@ from ..ad.reverse.by_identity_functions import (
     identity_pair,
     refuse_writes_by_others,
 )
-from ..ad.reverse.fields import updates_as_stores
 from ..ad.reverse.functions import Primal, Reverse, reverse
 from ..ad.reverse.pairs import CallConversion, reverse_pair
 from ..ad.reverse.prepare import Preparation
+from ..ad.reverse.statements import updates_as_stores
 from ..ad.specialize.callees import Callees, Pair, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
 from ..ad.specialize.function_objects import FunctionClasses

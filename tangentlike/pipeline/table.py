@@ -24,10 +24,10 @@ from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
 from ..ad.normalize.unknown_objects import changes_as_statements, methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates, refuse_changed_containers
-from ..ad.reverse.fields import updates_as_stores
 from ..ad.reverse.functions import reverse
 from ..ad.reverse.pairs import CallConversion, reverse_pair
 from ..ad.reverse.prepare import Preparation
+from ..ad.reverse.statements import updates_as_stores
 from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.methods import Methods
 from ..codegen.optimize import PASSES

@@ -42,7 +42,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 RULE_MODULES = (
     "elementwise",
     "python",
-    "containers",
     "constant",
     "runtime_rules",
     "distributions",
@@ -52,7 +51,6 @@ RULE_MODULES = (
     "linalg",
     "indexing",
     "creation",
-    "sorting",
     "scipy_linalg",
     "signal",
 )

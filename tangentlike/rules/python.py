@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy as copying
+import dataclasses
 import operator
 from dataclasses import replace
 
 import numpy as np
 
-from .. import ir
-from ..ir.kind import FLOAT, UNKNOWN, Kind
-from .book import KindOf, rule
-from .kinds_of import broadcast, elementwise, first
+from .. import ir, runtime
+from ..ir.kind import FLOAT, INT, UNKNOWN, Kind
+from .book import KindOf, nondifferentiable, rule
+from .kinds_of import broadcast, elementwise, first, integer_elementwise, other, same_as, unknown
 from .tables import linear
 
 # --------------------------------------------------------------------------- arithmetic
@@ -54,8 +56,8 @@ def subtract(y, a, b):
 def _repeated(call: ir.Call, kind_of: KindOf) -> Kind:
     """`*` repeats a list, everything else is arithmetic."""
     kinds = [kind_of(arg) for arg in call.args[:2]]
-    for one, other in zip(kinds, kinds[::-1], strict=True):  # (one if it is `mul(*pair)`)
-        if one.form in ("list", "tuple") and other.form == "number":
+    for one, two in zip(kinds, kinds[::-1], strict=True):  # (one if it is `mul(*pair)`)
+        if one.form in ("list", "tuple") and two.form == "number":
             return Kind(one.form, item=one.item)
     return elementwise(call, kind_of)
 
@@ -201,3 +203,192 @@ def max_(call: ir.Call, kind_of: KindOf) -> str:
 @rule(min, builder=True, view="maybe", kind=_of_all)
 def min_(call: ir.Call, kind_of: KindOf) -> str:
     return _extreme("min", call)
+
+
+# --------------------------------------------------------------------------------------------------
+# Rules of dicts that are made of others, and of lists whose items change places.
+
+
+# --------------------------------------------------------------------------- dicts
+
+
+def _dict(call: ir.Call, kind_of: KindOf) -> Kind:
+    kind = kind_of(call.args[0]) if call.args else UNKNOWN
+    return Kind("dict", item=kind.item if kind.form == "dict" else None)
+
+
+@rule(dict, view="maybe", kind=_dict)
+def dict_(y, x=()):
+    if is_dict(x):
+        y_dot = dict(x_dot)
+        x_bar = dict(y_bar)
+    else:
+        y_dot = dict_dot(x, x_dot)
+        x_bar = dict_bar(y_bar, x)
+
+
+def _merged(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`|` merges two dicts; everything else is an operation on integers or truth values."""
+    kinds = [kind_of(arg) for arg in call.args[:2]]
+    if any(kind.form == "dict" for kind in kinds):
+        same = kinds[0].form == kinds[1].form and kinds[0].item == kinds[1].item
+        return Kind("dict", item=kinds[0].item if same else None)
+    if all(kind.form == "unknown" and not kind.discrete for kind in kinds):
+        return UNKNOWN
+    return integer_elementwise(call, kind_of)
+
+
+@rule(operator.or_, operator.ior, kind=_merged)
+def merge(y, a, b):
+    if is_dict(a) or is_dict(b):
+        y_dot = a_dot | b_dot
+        a_bar = merged_bar(y_bar, a, b)
+        b_bar = dict_bar(y_bar, b)
+
+
+@rule(runtime.dict_dot, kind=_dict)
+def dict_dot(y, x, d):
+    y_dot = dict_dot(x, d_dot)
+    x_bar = 0
+    d_bar = dict_bar(y_bar, x)
+
+
+linear("dict_bar(g, x)", "entries_bar(dict_dot(x, y_bar), g)", same_as(1))
+linear("merged_bar(g, a, b)", "entries_bar(y_bar, g, b)", same_as(1))
+linear("entries_bar(found, g, b=())", "entries_bar(y_bar, found, b)", same_as(1))
+
+
+# --------------------------------------------------------------------------- lists
+
+
+def _list_of_items(call: ir.Call, kind_of: KindOf) -> Kind:
+    kind = kind_of(call.args[0])
+    return Kind("list", item=kind.item if kind.form in ("list", "dict") else None)
+
+
+nondifferentiable(runtime.sorting_order, kind=lambda call, kind_of: Kind("list", "int", item=INT))
+
+
+linear("take_items(xs, order)", "put_items(y_bar, order, xs)", _list_of_items, "maybe")
+linear("put_items(g, order, xs)", "take_items(y_bar, order)", same_as(2))
+
+
+def _columns(call: ir.Call, kind_of: KindOf) -> Kind:
+    whole = isinstance(call.fn, ir.Ref) and call.fn.obj is runtime.column_lists
+    return Kind("list", item=Kind("list" if whole else "tuple"))
+
+
+linear("columns(rows)", "columns_bar(y_bar, rows)", _columns, "maybe")
+linear("columns_bar(g, rows)", "column_lists(y_bar)", same_as(1))
+linear("column_lists(rows)", "columns_bar(y_bar, rows)", _columns, "maybe")
+
+
+@rule(runtime.joined, kind=lambda call, kind_of: Kind("list"))
+def joined(y, a, b):
+    y_dot = joined(a_dot, b_dot)
+    a_bar = y_bar[: len(a)]
+    b_bar = y_bar[len(a) :]
+
+
+# ------------------------------------------------------------------------- records
+
+
+@rule(runtime.record_like, builder=True, view="maybe", kind=unknown)
+def record_like(call, kind_of):
+    """One item for each field."""
+    items = [f"item{n}" for n in range(len(call.args) - 1)]
+    dots = "".join(f", {item}_dot" for item in items)
+    bars = [f"    {item}_bar = record_item(y_bar, record, {n})" for n, item in enumerate(items)]
+    head = f"def record_like({', '.join(['y', 'record', *items])}):"
+    return "\n".join([head, f"    y_dot = record_like(record{dots})", "    record_bar = 0", *bars])
+
+
+linear("saved_attribute(x, name)", "saved_attribute_bar(y_bar, x, name)", unknown, "maybe")
+linear("saved_attribute_bar(g, x, name)", "saved_attribute(y_bar, name)", unknown)
+linear("record_item(g, record, place)", "record_item_bar(y_bar, record, place)", unknown, "maybe")
+linear("record_item_bar(g, record, place)", "record_item(y_bar, record, place)", unknown)
+
+
+@rule(runtime.replaced, view="maybe", kind=unknown)
+def replaced(y, record, field, value):
+    y_dot = replaced(record_dot, field, value_dot)
+    record_bar = replaced_bar(y_bar, record, field)
+    value_bar = getattr(y_bar, field)
+
+
+# (A field may be replaced by a value of another shape: the adjoint has that of `g`.)
+linear("replaced_bar(g, record, field)", "replaced_bar(y_bar, g, field)", unknown)
+
+
+# --------------------------------------------------------------------------------------------------
+# Rules of objects that are copied, read by the names of their fields, or written as dicts.
+
+
+# ------------------------------------------------------------------------------ copies
+
+
+@rule(copying.deepcopy, kind=first)
+def deepcopy(y, x):
+    y_dot = deepcopy_dot(x_dot, x)
+    x_bar = deepcopy_dot(y_bar, x)
+
+
+@rule(copying.copy, view="maybe", kind=first)
+def copy(y, x):
+    y_dot = shallow_dot(x_dot, x)
+    x_bar = shallow_dot(y_bar, x)
+
+
+linear("deepcopy_dot(d, x)", "deepcopy_dot(y_bar, x)", first)
+linear("shallow_dot(d, x)", "shallow_dot(y_bar, x)", first, "maybe")
+
+
+# --------------------------------------------------------------------- fields by their names
+
+
+def _names(call: ir.Call, kind_of) -> Kind:
+    return Kind("tuple", item=Kind("other"))
+
+
+nondifferentiable(dataclasses.fields, kind=_names)
+nondifferentiable(runtime.require_plain_copy, kind=other)
+
+
+@rule(getattr, view="maybe", kind=unknown)
+def getattr_(y, x, name):
+    y_dot = field_dot(x_dot, x, name)
+    x_bar = field_bar(y_bar, x, name)
+
+
+linear("field_dot(d, x, name)", "field_bar(y_bar, x, name)", unknown, "maybe")
+linear("field_bar(g, x, name)", "field_dot(y_bar, x, name)", unknown)
+linear("named_items(x)", "named_items_bar(y_bar, x)", lambda call, kind_of: Kind("dict"), "maybe")
+linear("named_items_bar(g, x)", "named_items(y_bar)", unknown)
+
+
+@rule(vars, view="maybe", kind=lambda call, kind_of: Kind("dict"))
+def vars_(y, x):
+    y_dot = vars(x_dot)
+    x_bar = attributes_bar(y_bar, x)
+
+
+linear("attributes_bar(g, x)", "vars(y_bar)", unknown)
+
+
+# ----------------------------------------------------------------- objects as dicts and tuples
+
+
+@rule(dataclasses.asdict, kind=lambda call, kind_of: Kind("dict"))
+def asdict(y, x):
+    y_dot = unnested(x_dot, x, True)
+    x_bar = unnested_bar(y_bar, x, True)
+
+
+@rule(dataclasses.astuple, kind=lambda call, kind_of: Kind("tuple"))
+def astuple(y, x):
+    y_dot = unnested(x_dot, x, False)
+    x_bar = unnested_bar(y_bar, x, False)
+
+
+linear("unnested(d, x, named)", "unnested_bar(y_bar, x, named)", unknown)
+linear("unnested_bar(g, x, named)", "unnested(y_bar, x, named)", unknown)

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import ir, runtime
-from ...analysis.liveness import definitely_assigned
-from ...analysis.structure import Structure, structure
+from ...analysis.structure import Structure, definitely_assigned, structure
 from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpointed
 from ...frontend.lower import Lowered, names_of, reaching, renamed_webs

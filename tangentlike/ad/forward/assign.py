@@ -27,8 +27,7 @@ from ...ir.names import Names
 from ...rules.bind import Instance
 from ...runtime import schedules
 from ...runtime.records import field_order
-from ..fragile import SILENT, guarded
-from ..held import taken
+from ..fragile import SILENT, guarded, taken
 from ..normalize.shadow_calls import shadow_method
 from ..specialize.late import function_name, late_request
 from .state import Tangents

@@ -24,8 +24,7 @@ from ...analysis.structure import structure
 from ...frontend.jumps import last_to_raise
 from ...ir.names import Names
 from ..context import Context
-from ..fragile import Discarded
-from ..held import Held
+from ..fragile import Discarded, Held
 from .assign import assignment
 from .state import Tangents
 from .writes import effect, store, update

@@ -12,8 +12,7 @@ from ...analysis.operations import SHAPE_QUERIES, operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...ir.kind import Kind
 from ..context import Context
-from ..fragile import Discarded
-from ..held import Held
+from ..fragile import Discarded, Held
 from ..normalize.shadow_calls import SHADOW
 
 _NUMERIC = ("number", "array", "value")

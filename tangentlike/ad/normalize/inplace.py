@@ -16,8 +16,13 @@ from typing import Any
 import numpy as np
 
 from ... import ir, runtime
-from ...analysis.operations import is_python_function
-from ...analysis.outputs import draws, position_of_output, with_output_named, with_size
+from ...analysis.operations import (
+    draws,
+    is_python_function,
+    position_of_output,
+    with_output_named,
+    with_size,
+)
 from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy

@@ -27,11 +27,10 @@ from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, may_compute, takes_item
-from .costs import IdentityCosts
 from .functions import Primal, Reverse, bundle, seed_name
 from .pairs import CallConversion, bind_everywhere, taped_names, unpack_tape
 from .prepare import ACCUMULATING, Preparation, checked_overlap
-from .recorded import Recorder
+from .recorded import IdentityCosts, Recorder
 from .sweep import ReversedBlock
 
 _LIST = ir.Ref("list", list)

@@ -25,9 +25,8 @@ from ...runtime import on_adjoint
 from ..context import Context
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, OWNED, Adjoints
-from .costs import Costs, shaped_alike
 from .prepare import written_scalars
-from .recorded import Recorder, condition
+from .recorded import Costs, Recorder, condition, shaped_alike
 from .sweep import Reversed, ReversedBlock, Sweep
 
 

@@ -24,8 +24,7 @@ from ... import ir
 from ...ir.kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
-from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, guarded
-from ..held import Held, taken
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, Held, guarded, taken
 from .adjoints import Adjoints, as_value
 from .presence import Presence
 

@@ -41,7 +41,7 @@ from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
-from .reality import drop_real_parts
+from .shapes import drop_real_parts
 from .stacks import keep_invariants, remove_unread_stacks
 from .updates import restore_updates, take_entries
 
@@ -76,7 +76,7 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("y_bar = 1.0; p_bar = y_bar * r; w_bar = p_bar * 2.0; return w_bar"))
     >>> print(show(simplify(f, Facts()).body))
     w_bar = 2.0 * r

@@ -37,7 +37,7 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("x_bar = 0.0; a_bar = g * x; x_bar += a_bar * 2.0; return x_bar"))
     >>> print(show(merge_contributions(f, Facts(floating=frozenset(["a_bar"]))).body))
     a_bar = g * x
@@ -58,7 +58,7 @@ def gather_contributions(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("x_bar = 2.0 * g; y_bar = g * x; x_bar += g * y; return x_bar, y_bar"))
     >>> print(show(gather_contributions(f, Facts()).body))
     y_bar = g * x
@@ -367,7 +367,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("x_bar = 2.0 * g; x_bar = x_bar + x_bar * s; return x_bar"))
     >>> print(show(accumulate_in_place(f, Facts(floating=frozenset(["x_bar"]))).body))
     x_bar = 2.0 * g
@@ -451,7 +451,7 @@ def absorb_reductions(function: ir.Function, facts: Facts) -> ir.Function:
     >>> from tangentlike import runtime
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''t_bar = unbroadcast(g, t)
     ... a_bar = matmul_bar_a(t_bar, a, b)
     ... b_bar = matmul_bar_b(t_bar, a, b)

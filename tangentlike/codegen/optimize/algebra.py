@@ -290,7 +290,7 @@ def share_quotients(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("a_bar = y_bar / b; b_bar = -y_bar * (y / b); return a_bar, b_bar"))
     >>> facts = Facts(floating=frozenset(["a_bar", "y_bar"]))
     >>> print(show(share_quotients(f, facts).body))

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ... import ir
-from ...analysis.liveness import Liveness, liveness
+from ...analysis.structure import Liveness, liveness
 from ...ir.facts import Facts as Manager
 from .effects import Effect, pinned_names
 from .facts import Facts, numpy_name, runtime_name
-from .reality import RealNames
-from .shapes import Shapes
+from .shapes import RealNames, Shapes
 from .sharing import Sharing
 
 _T = TypeVar("_T")

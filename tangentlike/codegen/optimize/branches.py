@@ -77,7 +77,7 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''t_bar = 0.0
     ... if c:
     ...     t_bar += g

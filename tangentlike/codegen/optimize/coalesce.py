@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ... import ir
-from ...analysis.liveness import Liveness
+from ...analysis.structure import Liveness
 from ...frontend.naming import names_of
 from ...ir.facts import Facts as Manager
 from ...ir.facts import fact
@@ -74,7 +74,7 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("d_bar = 2.0 * d; x_bar = d_bar; x_bar += c; return x_bar"))
     >>> print(show(name_after_users(f, Facts(temporaries=frozenset(["d"]))).body))
     x_bar = 2.0 * d
@@ -327,7 +327,7 @@ def renumbered(
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("u2_bar = 2.0 * u; product3_bar = u2_bar * k; return product3_bar"))
     >>> facts = Facts(original={"u2": "u"}, temporaries=frozenset(["product3"]))
     >>> print(show(renumbered(f, facts).body))

@@ -44,7 +44,7 @@ def contracted(
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
     >>> from tangentlike.ir.kind import Kind
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''A_bar = np.zeros_like(A)
     ... for x in reversed(xs):
     ...     g = 2.0 * x
@@ -324,7 +324,7 @@ def stored_first(
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''x_bar = np.zeros_like(x)
     ... x_bar[2] -= 3.0 * d
     ... x_bar[0] += d

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 
 from ... import ir, runtime
-from ...analysis.liveness import Liveness, exposed, exposed_before
+from ...analysis.structure import Liveness, exposed, exposed_before
 from .analyses import analyses
 from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
 from .facts import Facts

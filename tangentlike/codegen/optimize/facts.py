@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import math
 import re
 import types
@@ -334,3 +335,16 @@ def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
         if kind.form == "number" and not kind.discrete and name not in facts.kinds:
             found[name] = Kind("number", kind.dtype, ())
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# For trying a pass by hand.
+
+
+def derived(function: ir.Function, role: str = "adjoint") -> ir.Function:
+    """The program as if a transform had written it: for trying a pass by hand."""
+
+    def one(stmt: ir.Stmt) -> ir.Stmt:
+        return dataclasses.replace(stmt, origin=dataclasses.replace(stmt.origin, role=role))
+
+    return ir.with_body(function, ir.rewrite(function.body, after=one))

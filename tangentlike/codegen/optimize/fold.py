@@ -47,7 +47,7 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("x_bar = x_bar + -(y_bar * 2.0 * (1.0 * x_bar)); return x_bar"))
     >>> print(show(fold_algebra(f, Facts(floating=frozenset(["x_bar", "y_bar"]))).body))
     x_bar = x_bar - 2.0 * y_bar * x_bar

@@ -67,7 +67,7 @@ def saved_together(
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''s = []
     ... t = []
     ... for i in range(n):

@@ -24,7 +24,7 @@ def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("p_bar = r_bar; s_bar = p_bar * x; return s_bar + p_bar"))
     >>> print(show(propagate_copies(f, Facts()).body))
     p_bar = r_bar
@@ -173,7 +173,7 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("s_bar = A[k].copy(); x = s_bar * s_bar; A[k] = 0.0; return x"))
     >>> facts = Facts(floating=frozenset(["s_bar"]))
     >>> print(show(remove_needless_copies(f, facts).body))
@@ -295,7 +295,7 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''t = h
     ... h = h_saved.pop()
     ... s_bar = h_bar * (1.0 - t * t)

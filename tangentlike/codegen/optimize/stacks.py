@@ -111,7 +111,7 @@ def keep_invariants(function: ir.Function, facts: Facts) -> ir.Function:
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
     >>> import numpy as np
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''s = []
     ... for i in range(n):
     ...     r = np.sqrt(dt)
@@ -195,7 +195,7 @@ def simplified_pairs(
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> fwd = derived(program("s = []; s.append(x); y = x * z; return y, (s, z)"), "save")
     >>> bwd = program("s, z = tape; x = s.pop(); return z")
     >>> bwd = dataclasses.replace(bwd, empties=("tape",))

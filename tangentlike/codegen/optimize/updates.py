@@ -30,7 +30,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
     >>> from tangentlike.ir.kind import Kind
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program("A[k] = A[k] * x; return A"))
     >>> print(show(restore_updates(f, Facts(kinds={"A": Kind("array")})).body))
     A[k] *= x
@@ -146,7 +146,7 @@ def take_entries(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
-    >>> from .rewriting import derived
+    >>> from .facts import derived
     >>> f = derived(program('''A_bar[k] += s
     ... t = A_bar[k].copy()
     ... A_bar[k] = 0.0
