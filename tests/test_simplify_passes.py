@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tangentlike.codegen.optimize.accumulate import accumulate_in_place, merge_contributions
-from tangentlike.codegen.optimize.branches import sink_zeros, tidy_branches
 from tangentlike.codegen.optimize.coalesce import coalesce_names
-from tangentlike.codegen.optimize.dead import remove_dead_code
+from tangentlike.codegen.optimize.dead import remove_dead_code, tidy_branches
 from tangentlike.codegen.optimize.facts import floating_names
 from tangentlike.codegen.optimize.fold import fold_algebra
 from tangentlike.codegen.optimize.nest import nest_single_uses, repeat_short_reads
@@ -371,19 +370,6 @@ def test_adjoints_of_split_names_meet_again():
     text = "# adjoint\na2_bar = g * 2.0\na_bar = a2_bar * x\nreturn a_bar\n"
     found = after(coalesce, text, original={"a2": "a"})
     assert found == "a_bar = g * 2.0\na_bar = a_bar * x\nreturn a_bar\n"
-
-
-def test_zero_sinks_into_both_branches():
-    text = """
-    # adjoint
-    t_bar = 0.0
-    if c:
-        t_bar += g
-    else:
-        t_bar -= h
-    """
-    found = after(sink_zeros, text)
-    assert found.startswith("if c:\n    t_bar = 0.0\n    t_bar += g\nelse:\n    t_bar = 0.0\n")
 
 
 def test_a_number_takes_no_index():

@@ -30,13 +30,11 @@ from .analyses import (
     READ,
     REDUCTION,
     TAKEN,
-    ZERO,
     analyses,
     preserved,
 )
-from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names, name_after_users, of_statements
-from .dead import remove_dead_code
+from .dead import remove_dead_code, tidy_branches
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses, repeat_short_reads
@@ -57,7 +55,6 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (keep_invariants, NEW_LIST),
     (remove_unread_stacks, NEW_LIST),
     (delay_restores, COPY),
-    (sink_zeros, BRANCH | ZERO),
     (merge_contributions, ADDITION),
     (take_entries, TAKEN),
     (absorb_reductions, REDUCTION),

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
+from collections.abc import Iterator
 
 from ... import ir, runtime
 from ...analysis.structure import Liveness, exposed, exposed_before
 from .analyses import analyses
-from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
+from .effects import (
+    OUTSIDE,
+    Effect,
+    effect_of,
+    expr_effect,
+    is_trusted,
+    own_effect,
+    stack_name,
+)
 from .facts import Facts
 from .sharing import Sharing
 
@@ -240,3 +250,70 @@ def _content(name: str) -> str:
 
 
 _CONTENT = "()"
+
+
+# --------------------------------------------------------------------------------------------------
+# Branches: ternaries that lowering opened, empty sides.
+
+
+_NOT = ir.Ref("not", operator.not_)
+_OPPOSITE = {
+    operator.is_: ir.Ref("is not", operator.is_not),
+    operator.is_not: ir.Ref("is", operator.is_),
+}
+
+
+def tidy_branches(function: ir.Function, facts: Facts) -> ir.Function:
+    """No empty first branch, no `if` around nothing, ternaries as the user wrote them.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> f = program('''if c:
+    ...     t = a
+    ... else:
+    ...     t = 0.0
+    ... return t''')
+    >>> print(show(tidy_branches(f, Facts(temporaries=frozenset("t"))).body))
+    t = a if c else 0.0
+    return t
+    """
+
+    def one(stmt: ir.Stmt) -> Iterator[ir.Stmt] | None:
+        branch = isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try)
+        return _tidied(stmt, facts) if branch else None  # type: ignore[arg-type]
+
+    return ir.with_body(function, ir.rewrite(function.body, after=one))
+
+
+def _tidied(stmt: ir.If, facts: Facts) -> Iterator[ir.Stmt]:
+    if not stmt.body and not stmt.orelse:
+        if not expr_effect(stmt.test, facts, is_trusted(stmt)).silent:
+            yield ir.Do(stmt.test, stmt.origin)
+    elif not stmt.body:
+        yield ir.If(_negated(stmt.test), stmt.orelse, (), stmt.origin)
+    else:
+        yield _as_ternary(stmt, facts) or stmt
+
+
+def _negated(test: ir.Expr) -> ir.Expr:
+    """`not test`; only `is` has an opposite that is the same for every operand, NaN included."""
+    if isinstance(test, ir.Call) and isinstance(test.fn, ir.Ref):
+        if test.fn == _NOT:
+            return test.args[0]
+        if test.fn.obj in (operator.is_, operator.is_not):
+            return ir.Call(_OPPOSITE[test.fn.obj], test.args, test.kwargs, test.at)
+    return ir.Call(_NOT, (test,))
+
+
+def _as_ternary(stmt: ir.If, facts: Facts) -> ir.Stmt | None:
+    """An `if` that gives a flattening temporary one of two values is a conditional expression."""
+    if len(stmt.body) != 1 or len(stmt.orelse) != 1 or stmt.origin.role != "primal":
+        return None
+    match stmt.body[0], stmt.orelse[0]:
+        case (
+            ir.Assign(target=str(name), value=then, origin=origin),
+            ir.Assign(target=str(other), value=otherwise),
+        ) if name == other and name in facts.temporaries:
+            value = ir.Lazy("if", (stmt.test, then, otherwise))
+            return ir.Assign(name, value, origin)
+    return None
