@@ -178,14 +178,15 @@ for i in reversed(range(n)):
         x_i = x[i]
         x_j = x[j]
         t = x_i * x_j
-        t_bar = 0.0
         if t > 0.1:
             sin_t = np.sin(t)
             product_bar = s_bar
             sin_t_bar = product_bar * s
+            t_bar = 0.0
             t_bar += sin_t_bar * np.cos(t)
             s_bar = s_bar + product_bar * sin_t
         else:
+            t_bar = 0.0
             t_bar += -s_bar
         x_i_bar = t_bar * x_j
         x_j_bar = t_bar * x_i
