@@ -19,7 +19,7 @@ from tangentlike.ad.context import Context
 from tangentlike.ad.normalize.common import share_loads
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.codegen.optimize.coalesce import renumbered
+from tangentlike.codegen.optimize.coalesce import plainly_named
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import names_of, program
@@ -42,17 +42,17 @@ def calls_of(fn: Callable[..., Any], *args: Any) -> int:
     return found
 
 
-def products(count: int) -> tuple[Any, Facts]:
+def products(count: int) -> tuple[Any, dict[str, Facts]]:
     """A program with so many temporaries, each with an adjoint; every third number is taken."""
     names = [f"product{n + 2}" for n in range(count)]
     lines = [f"{n} = a * b\n{n}_bar = {n} * c" for n in names[::3]]
     lines += [f"{n}_bar = a * c" for n in names[1::3]]
     function = program("\n".join([*lines, "return a"]))
-    return function, Facts(temporaries=frozenset(names))
+    return (function,), {function.name: Facts(temporaries=frozenset(names))}
 
 
 def test_names_are_renumbered_in_linear_time() -> None:
-    few, many = (calls_of(renumbered, *products(count)) for count in (200, 800))
+    few, many = (calls_of(plainly_named, *products(count)) for count in (200, 800))
     assert many < 4.2 * few
 
 
@@ -73,8 +73,8 @@ def test_repeated_values_are_found_in_linear_time() -> None:
 
 
 def test_the_lowest_free_numbers_are_given() -> None:
-    function, facts = products(8)  # (2, 5, 8 with adjoints; adjoints alone of 3, 6, 9)
-    text = show(renumbered(function, facts).body)
+    functions, facts = products(8)  # (2, 5, 8 with adjoints; adjoints alone of 3, 6, 9)
+    text = show(plainly_named(functions, facts)[0][0].body)
     bound = [line.partition(" = ")[0] for line in text.splitlines()[:-1]]
     assert bound == [
         *("product", "product_bar", "product4", "product4_bar", "product7", "product7_bar"),

@@ -294,7 +294,18 @@ def plainly_named(
 ) -> tuple[tuple[ir.Function, ...], dict[str, Facts]]:
     """The functions of a module, their own names with the lowest numbers that are free; and what
     is known of them by these names. What stands in a tape has one name in both functions of a
-    pair, so it keeps that."""
+    pair, so it keeps that.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> f = derived(program("u2_bar = 2.0 * u; product3_bar = u2_bar * k; return product3_bar"))
+    >>> facts = Facts(original={"u2": "u"}, temporaries=frozenset(["product3"]))
+    >>> print(show(plainly_named((f,), {f.name: facts})[0][0].body))
+    u_bar = 2.0 * u
+    product_bar = u_bar * k
+    return product_bar
+    """
     taped = [unpacked_names(f) or () for f in functions]
     for at, names in enumerate(taped[1:]):
         if names:
@@ -318,24 +329,6 @@ def _known_by(new: Mapping[str, str], facts: Facts) -> Facts:
         new[name] for name in new if name in facts.floating
     )
     return replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())
-
-
-def renumbered(
-    function: ir.Function, facts: Facts, kept: frozenset[str | None] = frozenset()
-) -> ir.Function:
-    """A function with lower numbers in its own names, but for those that are `kept`.
-
-    >>> from tangentlike.frontend.lower import program
-    >>> from tangentlike.codegen.print import show
-    >>> from .facts import derived
-    >>> f = derived(program("u2_bar = 2.0 * u; product3_bar = u2_bar * k; return product3_bar"))
-    >>> facts = Facts(original={"u2": "u"}, temporaries=frozenset(["product3"]))
-    >>> print(show(renumbered(f, facts).body))
-    u_bar = 2.0 * u
-    product_bar = u_bar * k
-    return product_bar
-    """
-    return _respelled(function, _lower_numbers(function, facts, kept))
 
 
 def _respelled(function: ir.Function, new: Mapping[str, str]) -> ir.Function:
