@@ -448,8 +448,9 @@ def test_eigenvalues_are_a_vector():
         return w[-1] - w[0] + np.sum(w**2)
 
     a = np.array([[2.0, 0.3], [0.3, 1.0]])
-    assert "scalar_seed" not in tl.grad(gap, example=(a,)).source
-    tl.check_grads(gap, (a,))
+    text = tl.grad(gap, example=(a,)).source
+    assert "scalar_seed" not in text and "adjoint_matrix" not in text
+    tl.check_grads(gap, (a,), order=2)
 
 
 def test_a_copy_of_a_copy_stays_one():
@@ -494,6 +495,7 @@ def test_the_items_that_an_f_string_selects_have_known_ranks():
     df = tl.grad(keyed)
     df(*args)
     assert "matmul_bar" not in df.source and "unbroadcast" not in df.source, df.source
+    assert max(map(len, df.source.splitlines())) <= 88  # (also of the string of their types)
     tl.check_grads(keyed, args, order=2)
     other = {**params, "b0": rng.random(1), "W1": rng.random((4, 5))}  # (broadcast)
     tl.check_grads(keyed, (other, args[1]))

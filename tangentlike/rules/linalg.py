@@ -189,7 +189,10 @@ def eigvalsh(y, a, UPLO="L"):
     vectors = np.linalg.eigh(a, UPLO)[1]
     inner = adjoint_matrix(vectors) @ read_triangle(a_dot, UPLO) @ vectors
     y_dot = np.real(inner_diagonal(inner))
-    full = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
+    if is_real(a) and rank(a) == 2:
+        full = (vectors * y_bar) @ vectors.T
+    else:
+        full = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
     a_bar = onto_triangle(full, UPLO)
 
 

@@ -12,7 +12,7 @@ def power_until_grad(x: float, limit: float):
         y = y * x
     # adjoint
     y_bar = 1.0                              # return y
-    x_bar = 0.0                              # while y < limit:
+    x_bar = 0.0
     for _ in reversed(range(count)):
         y = y_saved.pop()
         x_bar += y_bar * y                   # y = y * x

@@ -11,6 +11,7 @@ lines are indented by four. What is assigned to folds where the value cannot.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import gast
@@ -220,6 +221,7 @@ def _packed(texts: list[str], comma: bool, pad: str) -> list[str]:
     pieces = [text + "," for text in texts]
     if not comma:
         pieces[-1] = texts[-1]
+    pieces = [part for piece in pieces for part in _joined_strings(piece, WIDTH - len(pad))]
     lines = [pad + pieces[0]]
     for piece in pieces[1:]:
         if len(lines[-1]) + 1 + len(piece) <= WIDTH:
@@ -227,6 +229,16 @@ def _packed(texts: list[str], comma: bool, pad: str) -> list[str]:
         else:
             lines.append(pad + piece)
     return lines
+
+
+def _joined_strings(text: str, room: int) -> Iterator[str]:
+    """A string that no line has room for as several, which Python joins, cut behind commas."""
+    cut = text.rfind(", ", 1, room - 1) if len(text) > room and text[0] in "'\"" else -1
+    if cut > 0:
+        yield text[: cut + 2] + text[0]
+        yield from _joined_strings(text[0] + text[cut + 2 :], room)
+    else:
+        yield text
 
 
 _OPERATIONS = (gast.BinOp, gast.BoolOp, gast.Compare, gast.IfExp)

@@ -129,7 +129,7 @@ class _Layout:
         """Headers that the result repeats are not quoted beside what belongs to them."""
         if stmt.origin.role not in self.quoted or isinstance(stmt, (ir.Return, ir.Break)):
             return False
-        return not stmt.origin.place.text.startswith(("for ", "def ", "async ", "try:"))
+        return not stmt.origin.place.text.startswith(("for ", "while ", "def ", "async ", "try:"))
 
     def _quotes_only(self, stmt: ir.Stmt, quoted: Place | None) -> bool:
         """Whether all that stands in a statement belongs to the line that is quoted above it."""
