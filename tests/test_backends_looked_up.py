@@ -145,3 +145,44 @@ def test_methods_that_arrays_have_too_of_an_object_with_others():
     """`nx.transpose(y)` is no view of `nx`, nor does `nx.dot(x, z)` write into `z`."""
     x = np.arange(6.0).reshape(3, 2) ** 1.5
     tl.check_grads(lambda x, y: np.sum(distances(x, y) ** 2), (x, np.cos(x)), order=2)
+
+
+class Making(Plain):
+    __name__ = "making"
+
+    def made(self, a):
+        return np.array(a)
+
+
+def as_arrays(*lst, nx=None):
+    if nx is None:
+        nx = instance(Making)
+    if len(lst) > 1:
+        return [nx.made(a) if isinstance(a, list) else a for a in lst]
+    return nx.made(lst[0]) if isinstance(lst[0], list) else lst[0]
+
+
+def test_a_list_in_one_branch_and_what_a_backend_gives_in_the_other():
+    """The list is not what the backend gave, though both are returned by one name."""
+    instance(Making)
+
+    def product(x, y):
+        x, y = as_arrays(x, y)
+        return np.sum(x * y**2)
+
+    tl.check_grads(product, (X, np.cos(X)), order=2)
+
+
+def test_what_is_put_into_an_outer_list_is_refused_whatever_its_name_was_before():
+    kept: list = []
+
+    def logged(x, deep=True):
+        rows = [v * 2.0 for v in x]
+        total = sum(rows)
+        if deep:
+            rows = kept
+        rows.append(x[0])
+        return total
+
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into `kept`"):
+        tl.grad(logged)(X)

@@ -1,5 +1,6 @@
 """What published code does often: counters, classes in variables, logging, unusual operands."""
 
+import enum
 import logging
 import warnings
 
@@ -243,3 +244,22 @@ def test_read_only_tables_of_outer_objects():
         slope = tl.grad(by_an_outer_table)(X, when)
         number = np.asarray(number_of(when))
         np.testing.assert_allclose(slope, 1.0 + 3.0 * number * X**2)
+
+
+class Norm(str, enum.Enum):
+    SQUARED = "squared"
+    ABSOLUTE = "absolute"
+
+    @classmethod
+    def wrap(cls, value):
+        return value if isinstance(value, cls) else cls(value)
+
+
+def test_a_member_of_an_enum_by_its_value():
+    def size(x, norm):
+        if Norm.wrap(norm) == Norm.SQUARED:
+            return np.sum(x * x)
+        return np.sum(np.abs(x))
+
+    for norm in ("squared", "absolute", Norm.SQUARED):
+        tl.check_grads(size, (np.array([0.5, 1.2]), norm), wrt="x", order=2)

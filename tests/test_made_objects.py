@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import contextlib
 import dataclasses
 from collections import namedtuple
 from typing import Any, NamedTuple
@@ -337,3 +339,88 @@ def test_a_class_that_is_added_later_is_refused(monkeypatch: pytest.MonkeyPatch)
         match="written for the class Wave or the class Steep and got a type Other",
     ):
         df(np.array([0.3, 0.8]), 0.4, ("other",))
+
+
+# --------------------------------------------------------------- options that are passed on
+
+
+class Spring:
+    def __init__(self, k: Any = 1.0, rest: Any = 2.0, **more: Any) -> None:
+        self.k = k
+        self.rest = rest
+        self.more = more
+
+
+class Damped(Spring):
+    def __init__(self, c: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.c = c
+
+
+class Driven(Damped):
+    def __init__(self, force: Any, **more: Any) -> None:
+        super().__init__(force * 2.0, force=force, **more)
+
+
+class Plain:
+    def __init__(self, k: Any = 1.0, rest: Any = 2.0) -> None:
+        self.k = k
+        self.rest = rest
+
+
+class Rebinding(Plain):
+    def __init__(self, c: Any, **options: Any) -> None:
+        options = dict(options, rest=c)
+        super().__init__(**options)
+
+
+class Shape(abc.ABC):
+    SCALE = 2.0
+
+    @staticmethod
+    def doubled(v: Any) -> Any:
+        return v * 2.0
+
+    @classmethod
+    def scaled(cls, v: Any) -> Any:
+        return v * cls.SCALE
+
+    @abc.abstractmethod
+    def area(self, v: Any) -> Any: ...
+
+
+class Square(Shape):
+    SCALE = 3.0
+
+    def area(self, v: Any) -> Any:
+        return np.sum(super().doubled(v) * super().scaled(v))
+
+
+def test_options_that_a_constructor_passes_on() -> None:
+    x = np.array([0.5, 1.2, 2.0])
+
+    def energy(x):
+        s = Damped(x[0], k=x[1], mass=x[2])
+        return s.k * s.rest + s.c * s.more["mass"]
+
+    def driven(x):
+        s = Driven(x[0], k=x[1], mass=x[2])
+        return s.k * s.c * s.more["mass"] * s.more["force"]
+
+    tl.check_grads(energy, (x,), order=2)
+    tl.check_grads(driven, (x,), order=2)
+
+
+def test_options_that_a_constructor_changes_first() -> None:
+    """What the parent gets is not what the call gave: right, or refused."""
+
+    def energy(x):
+        s = Rebinding(x[0], k=x[1])
+        return s.k * s.rest
+
+    with contextlib.suppress(tl.UnsupportedError):
+        tl.check_grads(energy, (np.array([0.5, 1.2]),))
+
+
+def test_static_and_class_methods_of_a_parent() -> None:
+    tl.check_grads(lambda x: Square().area(x), (np.array([0.5, 1.2]),), order=2)

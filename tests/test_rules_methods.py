@@ -110,6 +110,14 @@ def test_products_with_zeros() -> None:
     np.testing.assert_array_equal(found, [1.0, 8.0, 0.0])
 
 
+def test_a_median_that_may_overwrite_its_input() -> None:
+    def spread(x):
+        middle = np.median
+        return middle(np.abs(x - 0.1), overwrite_input=True) + np.median(x, 0, overwrite_input=True)
+
+    tl.check_grads(spread, (np.array([0.5, -1.2, 2.0, 0.8]),), order=2)
+
+
 def test_median_takes_the_middle_two_by_halves() -> None:
     found = gradient(lambda a: np.median(a), np.array([4.0, 1.0, 3.0, 2.0]))
     np.testing.assert_array_equal(found, [0.0, 0.0, 0.5, 0.5])

@@ -70,3 +70,34 @@ def test_refusals_say_what_to_write_instead(name: str) -> None:
     (call,) = [row[1] for row in REFUSED if row[0] == name]
     with pytest.raises(tl.UnsupportedError, match="Instead: "):
         tl.grad(program(call))(*values((5,)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("coefficients", [(3, 3), (2, 3), (3, 2)])
+def test_a_filter_from_a_state_to_a_state(size: int, coefficients: tuple[int, int]) -> None:
+    """Whatever is longer, the signal or what the filter remembers."""
+    rng = np.random.default_rng(size)
+    b, a = (rng.uniform(0.3, 1.0, n) for n in coefficients)
+    x, zi = rng.normal(size=(2, size)), rng.normal(size=(2, 2))
+
+    def energy(b, a, x, zi):
+        y, zf = signal.lfilter(b, a + np.array([1.0] + [0.0] * (len(a) - 1)), x, zi=zi)
+        return np.sum(y**2) + np.sum(zf**3)
+
+    tl.check_grads(energy, (b, a, x, zi), order=2)
+
+
+def test_a_filter_along_the_first_axis_in_two_parts_is_the_whole() -> None:
+    def whole(x):
+        return np.sum(np.sin(signal.lfilter([0.3, 0.2], [1.0, -0.4], x, axis=0)))
+
+    def in_parts(x):
+        state = np.zeros((1, 2))
+        total = 0.0
+        for part in (x[:3], x[3:]):
+            y, state = signal.lfilter([0.3, 0.2], [1.0, -0.4], part, axis=0, zi=state)
+            total = total + np.sum(np.sin(y))
+        return total
+
+    x = np.random.default_rng(0).normal(size=(7, 2))
+    np.testing.assert_allclose(tl.grad(in_parts)(x), tl.grad(whole)(x), rtol=1e-12)

@@ -256,14 +256,20 @@ class _Spelling:
         head: list[ir.Stmt] = []
         for param in function.params:
             value = bound.arguments.get(param.name, param.default)
-            if param.kind in ("*", "**") or not isinstance(value, ir.Atom):
+            rest: ir.Expr | None = None
+            if param.kind in _STARRED:
+                value, rest = _packed(value, param.kind)
+            if not isinstance(value, (ir.Atom, ir.Display)):
                 return None
-            if param.name not in inside:
+            if param.name not in inside and isinstance(value, ir.Atom):
                 values[param.name] = value
                 continue
             new = self.names.fresh(param.name)
             values[param.name] = ir.Var(new)
             head.append(ir.Assign(new, value, origin))
+            if rest is not None:
+                update = ir.Call(ir.Attribute(ir.Var(new), "update"), (rest,))
+                head.append(ir.Do(update, origin))
         for name in inside:
             if name not in values:
                 values[name] = ir.Var(self.names.fresh(name))
@@ -271,6 +277,21 @@ class _Spelling:
         if not isinstance(last, ir.Return):
             body.append(last)
         return (*head, *ir.renamed(tuple(body), values))
+
+
+def _packed(given: Any, kind: str) -> tuple[ir.Expr | None, ir.Expr | None]:
+    """What a starred parameter is bound to, and a dict to be added to that: `{"**": kw}` is `**kw`
+    (None where some of it is no name)."""
+    words = dict(given or {}) if kind == "**" else {}
+    rest = words.pop("**", None)
+    items = tuple(words.values()) if kind == "**" else tuple(given or ())
+    if not all(isinstance(item, ir.Atom) for item in items):
+        return None, None
+    if kind == "*":
+        return ir.Display("tuple", items), None
+    if rest is not None and not words:
+        return rest, None
+    return ir.Display("dict", items, tuple(map(ir.Const, words))), rest
 
 
 def _sets_attribute(fn: ir.Expr) -> bool:
@@ -376,16 +397,16 @@ def arguments_passed_on(lowered: Lowered, parent: Callable[[Lowered, str], Any])
     taken = arguments_passed_on(lower(init), parent).function.params[1:]
     params = _taken(stmt.value, taken)
     own = {name for s in ir.statements(function.body) for name in ir.binds(s)}
-    own |= set(function.param_names)
+    own |= set(function.param_names) - starred
     if params is None or own & {p.name for p in params}:
         return lowered
     plain = [p for p in function.params if p.kind not in _STARRED]
     by_position = any(p.kind == "*" for p in function.params)
     defaults = any(p.default is not None for p in plain if p.kind != "keyword")
     if not by_position or (defaults and any(p.default is None for p in params)):
-        params = [dataclasses.replace(p, kind="keyword") for p in params]
+        params = [p if p.kind == "**" else dataclasses.replace(p, kind="keyword") for p in params]
     given = tuple(a for a in stmt.value.args if not ir.is_starred(a))
-    words = tuple((p.name, ir.Var(p.name)) for p in params)
+    words = tuple(("**" if p.kind == "**" else p.name, ir.Var(p.name)) for p in params)
     call = dataclasses.replace(stmt.value, args=given, kwargs=(*stmt.value.kwargs, *words))
     at = function.body.index(stmt)
     body = (
@@ -395,7 +416,8 @@ def arguments_passed_on(lowered: Lowered, parent: Callable[[Lowered, str], Any])
     )
     first = [p for p in plain if p.kind != "keyword"]
     last = [p for p in plain if p.kind == "keyword"]
-    again = dataclasses.replace(function, params=(*first, *params, *last), body=body)
+    every = sorted((*first, *params, *last), key=lambda p: p.kind == "**")
+    again = dataclasses.replace(function, params=tuple(every), body=body)
     return dataclasses.replace(lowered, function=again)
 
 
@@ -403,18 +425,19 @@ def _passes(stmt: ir.Stmt, starred: set[str]) -> bool:
     """Whether it is `parent.__init__(..., *args, **options)` with all that a function is given."""
     match stmt:
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(), "__init__"), args=args)):
-            passed = {n for a in args if isinstance(a, ir.Opaque) for n in a.names}
+            passed = {n for a in args if isinstance(a, ir.Opaque) for n in ir.names_in(a)}
             return bool(starred) and passed == starred
     return False
 
 
 def _taken(call: ir.Call, params: tuple[ir.Param, ...]) -> list[ir.Param] | None:
     """The parameters of the parent that the call itself does not give; None where they are
-    starred again, or have defaults that mean something else here."""
+    starred again (`**options` are passed on as they are), or have defaults that mean something
+    else here."""
     count = sum(1 for arg in call.args if not ir.is_starred(arg))
     words = {word for word, _ in call.kwargs}
     left = [p for p in params[count:] if p.name not in words]
-    plain = all(p.kind in ("any", "keyword") and _is_constant(p.default) for p in left)
+    plain = all(p.kind in ("any", "keyword", "**") and _is_constant(p.default) for p in left)
     return left if plain else None
 
 

@@ -23,6 +23,7 @@ from typing import Any
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
+from ..ir.dataflow import Problem, solve
 from ..ir.index import named
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
@@ -46,6 +47,7 @@ from .outer_objects import (
 from .sharing import container_stores
 
 _NONE = frozenset[str]()
+_Names = Mapping[str, frozenset[str]]
 _SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
 _RUNNING = (zip, enumerate, reversed, sorted)  # what runs over items of its arguments
 
@@ -73,19 +75,28 @@ class OuterSources(Sources):
 
     effects_outside: Callable[[ir.Call], OuterEffects] = lambda call: OuterEffects()
     refs: dict[str, ir.Ref] = field(default_factory=dict)  # what the nodes stand for
-    names: dict[str, frozenset[str]] = field(default_factory=dict)  # and the names of the function
+    held: dict[str, frozenset[str]] = field(default_factory=dict)  # by containers, wherever
+    names: _Names = field(default_factory=dict)  # what the names of the function are, here
+    before: dict[int, _Names] = field(default_factory=dict)  # and before each statement, by id
 
     def follow(self, function: ir.Function) -> OuterSources:
-        """Go through the statements until nothing new is found."""
+        """Go through the statements until nothing new is found. What a name is shows at each
+        place; what it holds, which other names may have been put there, is the same everywhere."""
         changed = True
         while changed:
             changed = False
-            for stmt in ir.statements(function.body):
-                for name, found in self._bound(stmt):
-                    known = self.names.get(name, _NONE)
-                    if not found <= known:
-                        self.names[name], changed = known | found, True
+            found = solve(function, _NamesHere(self))
+            for number, stmt in enumerate(found.index.statements):
+                self.before[id(stmt)] = found.before[number]
+                for name, items in self.at(stmt).bound(stmt):
+                    known = self.held.get(name, _NONE)
+                    if name == element(name) and not items <= known:
+                        self.held[name], changed = known | items, True
         return self
+
+    def at(self, stmt: ir.Stmt) -> OuterSources:
+        """The same, where a statement begins."""
+        return replace(self, names=self.before.get(id(stmt), {}))
 
     def found(self, nodes: Iterable[str]) -> dict[str, ir.Ref]:
         return {node: self.refs[node] for node in sorted(nodes)}
@@ -109,7 +120,7 @@ class OuterSources(Sources):
             return self._noted(inside(known))
         match expr:
             case ir.Var(name):
-                return self.names.get(element(name), _NONE)
+                return self.held.get(element(name), _NONE)
             case ir.Call():
                 return super().elements(expr) | self._noted(self._given_by(expr).held)
         return super().elements(expr)
@@ -151,7 +162,7 @@ class OuterSources(Sources):
         objects = [self.refs[n].obj for n in arrays]
         return all(getattr(o, "ndim", -1) == len(parts) and not holds_objects(o) for o in objects)
 
-    def _bound(self, stmt: ir.Stmt) -> Iterator[tuple[str, frozenset[str]]]:
+    def bound(self, stmt: ir.Stmt) -> Iterator[tuple[str, frozenset[str]]]:
         """Names that a statement binds, or puts something into, and what that may be."""
         match stmt:
             case ir.Assign(target=str(name)) if self.kind_of(ir.Var(name)) == FUNCTION:
@@ -177,6 +188,38 @@ class OuterSources(Sources):
         for name in ir.target_names(target):
             yield name, items
             yield element(name), items
+
+
+class _NamesHere(Problem[_Names]):
+    """Which outer objects the names of a function are, at each statement."""
+
+    forward = True
+
+    def __init__(self, sources: OuterSources) -> None:
+        self.sources = sources
+        self.bottom: _Names = {}
+
+    def join(self, a: _Names, b: _Names) -> _Names:
+        if a == b or not a or not b:
+            return a or b
+        return {name: a.get(name, _NONE) | b.get(name, _NONE) for name in a.keys() | b.keys()}
+
+    def transfer(self, stmt: ir.Stmt, state: _Names) -> _Names:
+        return state if isinstance(stmt, ir.For) else self._with_bound(stmt, state)
+
+    def enter(self, stmt: ir.For | ir.Try, state: _Names) -> _Names:
+        return self._with_bound(stmt, state)
+
+    def _with_bound(self, stmt: ir.Stmt, state: _Names) -> _Names:
+        binds = set(ir.binds(stmt)) if isinstance(stmt, ir.Assign | ir.For) else set()
+        if not binds:
+            return state
+        found: dict[str, frozenset[str]] = {}
+        for name, nodes in replace(self.sources, names=state).bound(stmt):
+            if name in binds:
+                found[name] = found.get(name, _NONE) | nodes
+        known = {name: nodes for name, nodes in state.items() if name not in binds}
+        return {**known, **{name: nodes for name, nodes in found.items() if nodes}}
 
 
 def _run_over(value: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -250,7 +293,7 @@ class Outside:
         read = {key: ref for key, ref, _ in self._reads(function, outer)} | {**values.read}
         ends = {OUTSIDE}
         for stmt in ir.statements(function.body):
-            into = outer.changed_by(stmt)
+            into = outer.at(stmt).changed_by(stmt)
             written |= into
             ends |= self._put_names(stmt, outer) if into else _NONE
             ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
@@ -266,6 +309,7 @@ class Outside:
         result = function.body[-1] if function.body else None
         returned = held = _NONE
         if isinstance(result, ir.Return) and result.value is not None:
+            outer = outer.at(result)
             returned, held = outer.nodes(result.value), outer.elements(result.value)
         given, kept = outer.found(returned), outer.found(held)
         return OuterEffects(written, carried, read, given, kept, functions)
@@ -362,7 +406,7 @@ class Outside:
     ) -> Iterator[tuple[str, Found]]:
         """Names whose values a statement puts into outer objects, and these; refuses writes into
         what a function with a cache gave, as it would give it again."""
-        into = outer.changed_by(stmt)
+        into = outer.at(stmt).changed_by(stmt)
         _refuse_cached(stmt, into)
         yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if into)
         if values.carried and _calls_a_value(stmt):

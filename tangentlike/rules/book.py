@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import EnumMeta
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -150,8 +151,11 @@ class RuleBook:
         return self._lookup(self._rules, obj)
 
     def is_nondifferentiable(self, obj: Any) -> bool:
-        """Whether the result of calling `obj` carries no derivative."""
-        return self._lookup(self._constant, obj, _ABSENT) is not _ABSENT
+        """Whether the result of calling `obj` carries no derivative: so it is where that looks up
+        a member of an `Enum`."""
+        return (
+            isinstance(obj, EnumMeta) or self._lookup(self._constant, obj, _ABSENT) is not _ABSENT
+        )
 
     def knows(self, obj: Any) -> bool:
         """Whether the book says anything of an operation."""

@@ -78,6 +78,11 @@ def corrcoef(x, y=None, rowvar=True):
     return np.squeeze(c / scale[:, None] / scale)
 
 
+def median(a, axis=None, *, overwrite_input=False, keepdims=False):
+    """(What it leaves of an input that it may overwrite is said by nobody: here, all of it.)"""
+    return np.median(a, axis, keepdims=keepdims)
+
+
 def cumulative_sum(x, *, axis=None, include_initial=False):
     return np.insert(np.cumsum(x, axis=axis), 0, 0.0, axis=axis)
 
@@ -106,6 +111,34 @@ def ediff1d(ary, to_end=None, to_begin=None):
     if to_end is not None:
         parts.append(np.ravel(to_end))
     return np.concatenate(parts, dtype=np.result_type(ary))
+
+
+# ------------------------------------------------------------------------- filters, in parts
+
+
+def lfilter(b, a, x, axis=-1, zi=None):
+    """From a state at the start to that at the end: each number of a state is one that an impulse
+    brought, so many steps later."""
+    from scipy import signal
+
+    b, a = np.atleast_1d(b), np.atleast_1d(a)
+    rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
+    count, order = rows.shape[-1], max(len(a), len(b)) - 1
+    pulse = np.where(np.arange(count) == 0, a[0], 0.0)
+    answer = signal.lfilter(np.ones(1), a, pulse)
+    y = signal.lfilter(b, a, rows)
+    for k in range(min(order, count)):
+        y = y + state[..., k : k + 1] * np.concatenate([np.zeros(k), answer[: count - k]])
+    ends = []
+    for k in range(order):
+        end = state[..., k + count] if k + count < order else np.zeros(rows.shape[:-1])
+        for j in range(k + 1, order + 1):
+            if count + k >= j and j < len(b):
+                end = end + b[j] / a[0] * rows[..., count + k - j]
+            if count + k >= j and j < len(a):
+                end = end - a[j] / a[0] * y[..., count + k - j]
+        ends.append(end)
+    return np.moveaxis(y, -1, axis), np.moveaxis(np.stack(ends, axis=-1), -1, axis)
 
 
 # -------------------------------------------------------------------------------- histograms
@@ -255,6 +288,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "numpy.histogram": (histogram, Usual(5, frozenset(), {"density": (None, False)})),
     "numpy.histogram2d": (histogram2d, Usual(2, frozenset(("weights",)))),
     "numpy.histogramdd": (histogramdd, Usual(1, frozenset(("weights",)))),
+    "numpy.median": (median, Usual(2, frozenset(("overwrite_input",)))),
+    "scipy.signal._signaltools.lfilter": (lfilter, Usual(4, frozenset(("zi",)))),
     "numpy.diff": (diff, Usual(3, frozenset(("prepend", "append")))),
     "numpy.ediff1d": (ediff1d, Usual(1, frozenset(("to_end", "to_begin")))),
     "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),

@@ -262,7 +262,7 @@ class MethodLookup:
             assert cls is not None
             fn: Any = value.__func__
             if isinstance(value, classmethod):
-                fn = self._with_class(fn, cls)
+                fn = self.with_class(fn, cls)
             if not isinstance(fn, types.FunctionType):
                 return None
             owner = next(c for c in cls.__mro__ if name in vars(c))
@@ -288,7 +288,7 @@ class MethodLookup:
                 return None
             return Found(made, args, call.kwargs, obj.__name__, "function", text, obj)
         if isinstance(obj, types.MethodType) and isinstance(obj.__self__, type):
-            fn = self._with_class(obj.__func__, obj.__self__)
+            fn = self.with_class(obj.__func__, obj.__self__)
             name = f"{obj.__self__.__name__}_{obj.__name__}"
             return fn and Found(fn, args, call.kwargs, name, "function", text, obj)
         if isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
@@ -339,7 +339,7 @@ class MethodLookup:
                     self._of_class[key] = self._standing(init, cls.__name__, lowered)
         return self._of_class[key]
 
-    def _with_class(self, fn: Any, cls: type) -> types.FunctionType | None:
+    def with_class(self, fn: Any, cls: type) -> types.FunctionType | None:
         """A class method as a function without its first parameter, which is the class."""
         key = (cls, fn)
         if key not in self._of_class:

@@ -697,11 +697,16 @@ class _Spelling(ir.Rewriter):
         later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
         for base in later:
             if name in vars(base):
-                fn = vars(base)[name]
+                fn, args = vars(base)[name], call.args
+                if isinstance(fn, staticmethod):
+                    fn = fn.__func__
+                elif isinstance(fn, classmethod):
+                    fn = self.methods.lookup.with_class(fn.__func__, cls)
+                else:
+                    args = (ir.Var(params[0]), *args)
                 if not isinstance(fn, types.FunctionType):
                     return None
                 text = f"{base.__name__}_{name.strip('_')}"
-                args = (ir.Var(params[0]), *call.args)
                 spelled = f"{base.__name__}.{name}"
                 found = Found(fn, args, call.kwargs, text, "function", spelled, fn)
                 return self.called(found, call, origin)
