@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,25 @@ def test_real_systems_with_complex_sides() -> None:
         return np.sum(np.abs(linalg.solve_continuous_lyapunov(a, q)) ** 2)
 
     tl.check_grads(size, (a, q), wrt=(0, 1))
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_a_matrix_factored_once_and_solved_several_times(trans: int, shape: Any) -> None:
+    """The first row is exchanged for another one."""
+
+    def solved(a, b):
+        lu, piv = linalg.lu_factor(a)
+        x = linalg.lu_solve((lu, piv), b, trans=trans)
+        return np.sum(linalg.lu_solve((lu, piv), x) ** 2) + np.sum(np.log(np.abs(np.diag(lu))))
+
+    a = np.array([[0.3, 2.5, 0.2], [4.0, 0.5, 0.3], [0.1, 0.6, 2.0]])
+    tl.check_grads(solved, (a, np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)), order=2)
+
+
+def test_a_complex_matrix_factored() -> None:
+    def solved(a):
+        factors = linalg.lu_factor(a + 1j * a.T**2)
+        return np.sum(np.abs(linalg.lu_solve(factors, np.ones(2) + 0j, trans=2)) ** 2)
+
+    tl.check_grads(solved, (np.array([[0.3, 2.5], [4.0, 0.5]]),), order=2)

@@ -522,8 +522,6 @@ _ADVICE = {
     "solve_ivp": _SOLVER,
     "quad": "sum the integrand over the nodes of a rule, as np.polynomial.legendre.leggauss gives",
     "minimize": "differentiate the condition that holds at the minimum, in a rule with @tl.rule",
-    "lu_factor": "use scipy.linalg.solve or np.linalg.solve",
-    "lu_solve": "use scipy.linalg.solve or np.linalg.solve",
     "lu": "use np.linalg.solve, np.linalg.slogdet or np.linalg.qr",
     "schur": "use np.linalg.eigh of a symmetric matrix, or np.linalg.eig",
     "nditer": "loop over x.flat, or over np.ndindex(x.shape)",

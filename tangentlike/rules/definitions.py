@@ -64,6 +64,7 @@ _SCIPY = (
     *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
     *("linalg.cho_factor", "linalg.cho_solve", "linalg.block_diag"),
+    *("linalg.lu_factor", "linalg.lu_solve"),
     *("linalg.toeplitz", "linalg.hankel", "linalg.circulant", "linalg.expm_frechet"),
     *("linalg.solve_toeplitz", "linalg.khatri_rao", "linalg.pinv", "linalg.svd"),
     *("linalg.svdvals", "linalg.qr", "linalg.polar"),

@@ -78,11 +78,6 @@ def corrcoef(x, y=None, rowvar=True):
     return np.squeeze(c / scale[:, None] / scale)
 
 
-def median(a, axis=None, *, overwrite_input=False, keepdims=False):
-    """(What it leaves of an input that it may overwrite is said by nobody: here, all of it.)"""
-    return np.median(a, axis, keepdims=keepdims)
-
-
 def cumulative_sum(x, *, axis=None, include_initial=False):
     return np.insert(np.cumsum(x, axis=axis), 0, 0.0, axis=axis)
 
@@ -111,34 +106,6 @@ def ediff1d(ary, to_end=None, to_begin=None):
     if to_end is not None:
         parts.append(np.ravel(to_end))
     return np.concatenate(parts, dtype=np.result_type(ary))
-
-
-# ------------------------------------------------------------------------- filters, in parts
-
-
-def lfilter(b, a, x, axis=-1, zi=None):
-    """From a state at the start to that at the end: each number of a state is one that an impulse
-    brought, so many steps later."""
-    from scipy import signal
-
-    b, a = np.atleast_1d(b), np.atleast_1d(a)
-    rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
-    count, order = rows.shape[-1], max(len(a), len(b)) - 1
-    pulse = np.where(np.arange(count) == 0, a[0], 0.0)
-    answer = signal.lfilter(np.ones(1), a, pulse)
-    y = signal.lfilter(b, a, rows)
-    for k in range(min(order, count)):
-        y = y + state[..., k : k + 1] * np.concatenate([np.zeros(k), answer[: count - k]])
-    ends = []
-    for k in range(order):
-        end = state[..., k + count] if k + count < order else np.zeros(rows.shape[:-1])
-        for j in range(k + 1, order + 1):
-            if count + k >= j and j < len(b):
-                end = end + b[j] / a[0] * rows[..., count + k - j]
-            if count + k >= j and j < len(a):
-                end = end - a[j] / a[0] * y[..., count + k - j]
-        ends.append(end)
-    return np.moveaxis(y, -1, axis), np.moveaxis(np.stack(ends, axis=-1), -1, axis)
 
 
 # -------------------------------------------------------------------------------- histograms
@@ -261,6 +228,39 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     if return_sign:
         return np.log(np.abs(total)) + top, np.sign(total)
     return np.log(total) + top
+
+
+# ------------------------------------------------------------------------- filters, medians
+
+
+def lfilter(b, a, x, axis=-1, zi=None):
+    """From a state at the start to that at the end: each number of a state is one that an impulse
+    brought, so many steps later."""
+    from scipy import signal
+
+    b, a = np.atleast_1d(b), np.atleast_1d(a)
+    rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
+    count, order = rows.shape[-1], max(len(a), len(b)) - 1
+    pulse = np.where(np.arange(count) == 0, a[0], 0.0)
+    answer = signal.lfilter(np.ones(1), a, pulse)
+    y = signal.lfilter(b, a, rows)
+    for k in range(min(order, count)):
+        y = y + state[..., k : k + 1] * np.concatenate([np.zeros(k), answer[: count - k]])
+    ends = []
+    for k in range(order):
+        end = state[..., k + count] if k + count < order else np.zeros(rows.shape[:-1])
+        for j in range(k + 1, order + 1):
+            if count + k >= j and j < len(b):
+                end = end + b[j] / a[0] * rows[..., count + k - j]
+            if count + k >= j and j < len(a):
+                end = end - a[j] / a[0] * y[..., count + k - j]
+        ends.append(end)
+    return np.moveaxis(y, -1, axis), np.moveaxis(np.stack(ends, axis=-1), -1, axis)
+
+
+def median(a, axis=None, *, overwrite_input=False, keepdims=False):
+    """(What it leaves of an input that it may overwrite is said by nobody: here, all of it.)"""
+    return np.median(a, axis, keepdims=keepdims)
 
 
 # ---------------------------------------------------------------------- Python's own functions

@@ -75,6 +75,41 @@ def linalg_cho_solve(c_and_lower, b):
     return scipy.linalg.solve_triangular(c, half, lower=False)
 
 
+def linalg_lu_factor(a):
+    """Gauss's elimination with the pivots that LAPACK chooses."""
+    lu = np.array(a)
+    piv = np.zeros(len(lu), np.int32)
+    for k in range(len(lu)):
+        column = lu[k:, k]
+        row = k + np.argmax(np.abs(np.real(column)) + np.abs(np.imag(column)))
+        piv[k] = row
+        if row != k:
+            lu[[k, row]] = lu[[row, k]]
+        lu[k + 1 :, k] /= lu[k, k]
+        lu[k + 1 :, k + 1 :] -= np.outer(lu[k + 1 :, k], lu[k, k + 1 :])
+    return lu, piv
+
+
+def linalg_lu_solve(lu_and_piv, b, trans=0):
+    lu, piv = lu_and_piv
+    if trans == 0:
+        rows = np.asarray(b)[_order(piv)]
+        half = scipy.linalg.solve_triangular(lu, rows, lower=True, unit_diagonal=True)
+        return scipy.linalg.solve_triangular(lu, half)
+    turned = lu.T if trans == 1 else np.conj(lu.T)
+    half = scipy.linalg.solve_triangular(turned, b, lower=True)
+    rows = scipy.linalg.solve_triangular(turned, half, unit_diagonal=True)
+    return rows[np.argsort(_order(piv))]
+
+
+def _order(piv):
+    """The rows after each was exchanged for another one in turn."""
+    order = list(range(len(piv)))
+    for place, other in enumerate(piv):
+        order[place], order[other] = order[other], order[place]
+    return order
+
+
 def linalg_block_diag(*arrs):
     blocks = [np.atleast_2d(block) for block in arrs]
     rows, columns = 0, 0
