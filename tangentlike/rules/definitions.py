@@ -34,8 +34,8 @@ from .decisions import is_literal, literal
 from .fft_programs import as_numpys
 from .iterator_programs import PROGRAMS as ITERATORS
 from .iterators import iterators_spelled
-from .pieces import choices_spelled
 from .plain_calls import (
+    choices_spelled,
     dispatch_spelled,
     entries_spelled,
     fields_spelled,

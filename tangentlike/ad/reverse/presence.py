@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.regions import Regions
+from ...analysis.regions import Regions, UnreadEntries
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure
-from ...analysis.unread_entries import UnreadEntries
 from ..context import Context
 from ..contributions import Chain, chain_of
 from ..loops import leaves
