@@ -171,7 +171,9 @@ class _Replaced(ast.NodeTransformer):
             return self.generic_visit(node)
         for part in ast.walk(self.new):
             if "lineno" in part._attributes and not hasattr(part, "lineno"):
-                ast.copy_location(part, node if hasattr(node, "lineno") else node.pattern)  # type: ignore[attr-defined]
+                # (A case of a `match` and a part of a comprehension have no line of their own.)
+                place = next(n for n in ast.walk(node) if hasattr(n, "lineno"))
+                ast.copy_location(part, place)
         return self.new
 
 
