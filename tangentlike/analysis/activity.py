@@ -61,7 +61,7 @@ def useful_names(
     wanted: tuple[str, ...] = tuple(_returned(function, kinds, book))
     if not result_only:
         wanted = (*wanted, *written_parameters(function, flow), OUTSIDE)
-    return _names_only(_reachable(wanted, flow.predecessors, {}))
+    return reaching(flow, wanted)
 
 
 def carrying_names(
@@ -109,6 +109,11 @@ def _functions_for_constants(function: ir.Function, book: Any) -> set[str]:
 def varied_names(flow: Flow, wrt: Collection[str], kinds: Mapping[str, Kind]) -> frozenset[str]:
     """The names that depend differentiably on `wrt`, useful or not."""
     return _names_only(_reachable(wrt, flow.successors, kinds))
+
+
+def reaching(flow: Flow, names: Iterable[str]) -> frozenset[str]:
+    """The names on which these depend differentiably, and they themselves."""
+    return _names_only(_reachable(names, flow.predecessors, {}))
 
 
 def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) -> None:

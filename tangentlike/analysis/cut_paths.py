@@ -2,7 +2,9 @@
 a key of a dict that is gone through by its keys.
 
 `float(f"{x}")` is `x` again, and `for k in {x: 1.0}` yields it; neither text nor keys carry
-derivatives, so that the result would have a derivative of zero. Both are refused.
+derivatives, so that the result would have a derivative of zero. Both are refused; where only the
+run knows whether a key is a number, the text asks there. What a function that is called does of
+this is among its effects (`cut_effects`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import decimal
 import fractions
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,11 @@ from ..frontend.cuts import Cuts
 from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..ir.kind import UNKNOWN, Kind
-from .operations import is_python_function
+from ..runtime import require_plain_key, require_plain_keys
+from .activity import reaching
+from .flow import EffectsOf, Flow
+from .memory import Effects
+from .operations import bind_actuals, is_python_function
 
 _TEXT: tuple[Any, ...] = (
     *(str, repr, format, ascii, np.array2string, np.array_str, np.array_repr),
@@ -42,48 +49,109 @@ _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__c
 _ABOUT = (len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance)
 
 Names = Callable[[], Collection[str]]
+_PLAIN = ir.Ref(require_plain_key.__name__, require_plain_key)
+_PAIRS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
 
 
-def refuse_cut_paths(
-    function: ir.Function, varied: Names, useful: Names, kinds: Mapping[str, Kind]
-) -> None:
-    """Refuse numbers made of text that varies, and going through keys that vary; `varied` and
-    `useful` are asked for only where there are such things."""
+def without_cut_paths(
+    function: ir.Function,
+    varied: Names,
+    useful: Names,
+    kinds: Mapping[str, Kind],
+    kind_of: Callable[[ir.Expr], Kind],
+    effects: EffectsOf,
+) -> ir.Function:
+    """A function that asks, where it puts something into a dict, whether a key carries a
+    derivative, if the run must say.
+
+    Refuses keys that surely do, and numbers made of text that varies. `varied` and `useful` are
+    asked for only where there are such things.
+
+    before::                        after::
+        table[k] = v                    require_plain_key(k)
+                                        table[k] = v
+    """
     stmts = list(ir.statements(function.body))
-    objects = [ref.obj for ref in fact(references, function)]
-    reads = any(obj is known for obj in objects for known in (*_NUMBERS, *_ARRAYS))
-    reads = reads or "astype" in fact(forms, function)
-    if reads and any(_reads_number(part, None) for s in stmts for part in _parts(s)):
-        _refuse_text(stmts, frozenset(varied()), useful)
-    made = {s.target: s.value for s in stmts if isinstance(s, ir.Assign)}
-    keyed = [found for s in stmts for found in _keyed(s, kinds, made)]
-    if keyed:
-        carried, owners = frozenset(varied()), _owners_of_keys(stmts, made)
-        found: set[str] = set()
-        while True:  # (what is a key of a dict already carries what the keys of that dict do)
-            more = {
-                name
-                for name, names in keyed
-                if any(owners[n] in found if n in owners else n in carried for n in names)
-            }
-            if more <= found:
-                break
-            found |= more
-        for name in sorted(found):
-            _refuse_keys(name, stmts)
+    if _reads_numbers(function) or any(each.reads for s in stmts for _, each in _calls(s, effects)):
+        _refuse_text(stmts, frozenset(varied()), useful, effects)
+    keyed = {id(stmt): keys for stmt, keys in _keyed(stmts, kinds)}
+    if not keyed:
+        return function
+    carried = frozenset(varied()) - _keys_in_turn(stmts)
+
+    def checked(stmt: ir.Stmt) -> ir.Instead:
+        checks = []
+        for key in keyed.get(id(stmt), ()):
+            if ir.names_in(key) & carried:
+                checks.append(_check(key, stmt, kind_of))
+        return None if not checks else (*checks, stmt)
+
+    return ir.with_body(function, ir.rewrite(function.body, checked))
 
 
-def _owners_of_keys(stmts: list[ir.Stmt], made: Mapping[ir.Target, ir.Expr]) -> dict[str, str]:
-    """The dict that a name is a key of, where a loop over `d.items()` binds it."""
-    found = {}
-    for stmt in stmts:
-        match stmt:
-            case ir.For(target=(str(key), _), iter=view):
-                view = made.get(view.name, view) if isinstance(view, ir.Var) else view
-                match view:
-                    case ir.Call(fn=ir.Attribute(ir.Var(owner), "items"), args=()):
-                        found[key] = owner
-    return found
+def refuse_keys_in_calls(
+    function: ir.Function,
+    varied: Names,
+    active: Collection[str],
+    kinds: Mapping[str, Kind],
+    effects: EffectsOf,
+    followed: Collection[int] = (),
+) -> None:
+    """Refuse calls that stay as they stand and make keys of what varies: no statement of theirs
+    asks what a key is."""
+    for stmt in ir.statements(function.body):
+        if id(stmt) in followed:
+            continue
+        keys = list(_keys_in_calls(stmt, effects))
+        changed = {*ir.binds(stmt), *_written(stmt, effects)} if keys else set()
+        if keys and changed.isdisjoint(active):
+            for name in sorted(frozenset().union(*map(ir.names_in, keys)) & frozenset(varied())):
+                if not kinds.get(name, UNKNOWN).discrete:
+                    raise _as_key(stmt.origin.place)
+
+
+def _keys_in_calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[ir.Expr]:
+    """What calls in a statement may make keys of dicts."""
+    for call, done in _calls(stmt, effects):
+        yield from _actuals(call, done.keyed)
+
+
+def _check(key: ir.Expr, stmt: ir.Stmt, kind_of: Callable[[ir.Expr], Kind]) -> ir.Stmt:
+    """The question whether a key is, or holds, a number that is no integer."""
+    if isinstance(key, ir.Call) and key.fn is _PAIRS:
+        return ir.Do(key, stmt.origin)
+    parts = key.items if isinstance(key, ir.Display) else (key,)
+    for part in parts:
+        kind = kind_of(part)
+        again = any(isinstance(e, ir.Call) for e in ir.walk(part))  # (it would be called twice)
+        known = again or (kind.form == "number" and kind.dtype != "?")
+        if known and ir.names_in(part) and not kind.discrete:
+            raise _as_key(getattr(part, "at", None) or stmt.origin.place)
+    return ir.Do(ir.Call(_PLAIN, (key,)), stmt.origin)
+
+
+def _as_key(place: Place) -> UnsupportedError:
+    return UnsupportedError(
+        "a key of a dict that is iterated over, or passed on, carries derivatives",
+        place,
+        "Keys carry no derivative: store the numbers in a list beside the dict, or as its values.",
+    )
+
+
+def _keys_in_turn(stmts: list[ir.Stmt]) -> frozenset[str]:
+    """The names that loops over `d.items()` bind to keys, of dicts whose keys were asked about."""
+    targets = (s.target for s in stmts if isinstance(s, ir.For) and _is_items(s.iter, stmts))
+    return frozenset(t[0] for t in targets if isinstance(t, tuple) and isinstance(t[0], str))
+
+
+def _is_items(view: ir.Expr, stmts: list[ir.Stmt]) -> bool:
+    made = [s.value for s in stmts if isinstance(s, ir.Assign) and view == ir.Var(str(s.target))]
+    return any(
+        isinstance(value, ir.Call)
+        and isinstance(value.fn, ir.Attribute)
+        and value.fn.name == "items"
+        for value in (*made, view)
+    )
 
 
 def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:
@@ -94,19 +162,23 @@ def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:
 # ------------------------------------------------------------------------------------ text
 
 
-def _refuse_text(stmts: list[ir.Stmt], varied: frozenset[str], useful: Names) -> None:
+def _refuse_text(
+    stmts: list[ir.Stmt], varied: frozenset[str], useful: Names, effects: EffectsOf
+) -> None:
     text: set[str] = set()
     before = -1
     while before < len(text):
         before = len(text)
         for stmt in stmts:
-            if any(_gives_text(expr, varied, text) for expr in _values(stmt)):
+            if any(_gives_text(expr, varied, text, effects) for expr in _values(stmt)):
                 text.update(_bound(stmt))
+                text.update(_written(stmt, effects))
     for stmt in stmts:
         for part in _parts(stmt):
-            if _reads_number(part, text):
-                bound = ir.binds(stmt)
-                if not bound or set(bound) & set(useful()):
+            if _reads_number(part, text, effects):
+                bound = {*ir.binds(stmt), *_written(stmt, effects)}
+                silent = not bound and not any(_calls(stmt, effects))
+                if silent or bound & set(useful()):
                     raise _as_text(getattr(part, "at", None) or stmt.origin.place)
 
 
@@ -137,24 +209,22 @@ def _bound(stmt: ir.Stmt) -> Collection[str]:
     return ir.binds(stmt)
 
 
-def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str]) -> bool:
+def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str], effects: EffectsOf) -> bool:
     """Whether an expression may be, or hold, text that shows what varies."""
     shown = varied | text
 
-    def within(parts: Collection[ir.Expr]) -> bool:
-        return any(_gives_text(part, varied, text) for part in parts)
+    def within(parts: Iterable[ir.Expr]) -> bool:
+        return any(_gives_text(part, varied, text, effects) for part in parts)
 
     match expr:
         case ir.Var(name):
             return name in text
         case ir.Text():
             return bool(ir.names_in(expr) & shown)
-        case ir.Display(items=items):
+        case ir.Display(items=items) | ir.Lazy(items=items):
             return within(items)
-        case ir.Index(base, _):
+        case ir.Index(base, _) | ir.Attribute(base, _):
             return within((base,))
-        case ir.Lazy(items=items):
-            return within(items)
         case ir.Call(fn=ir.Attribute(base, name), args=args):
             given = frozenset().union(*map(ir.names_in, args))
             makes = isinstance(base, ir.Const) and name in _TEXT_METHODS and given & shown
@@ -164,6 +234,9 @@ def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str]) -> bool:
                 return bool(ir.names_in(expr) & shown)
             if obj is operator.mod and args and _is_text(args[0]):
                 return bool(ir.names_in(expr) & shown)
+            done = effects(expr)
+            if done is not None:
+                return bool(done.shows and ir.names_in(expr) & shown) or within(ir.arguments(expr))
             joins = obj is operator.add or obj is operator.mul
             return (joins or any(obj is known for known in _PASSING)) and within(args)
     return False
@@ -173,71 +246,123 @@ def _is_text(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const) and isinstance(expr.value, str)
 
 
-def _reads_number(part: ir.Expr, text: set[str] | None) -> bool:
+def _reads_number(part: ir.Expr, text: set[str] | None, effects: EffectsOf) -> bool:
     """Whether an expression makes a number of text, if its argument is one (with None: whatever
     the argument is)."""
     match part:
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)):
-            given = (first,)
+            given: tuple[ir.Expr, ...] = (first,)
             if obj is map and isinstance(first, ir.Ref):
-                obj, given = first.obj, tuple(rest)  # type: ignore[assignment]
+                obj, given = first.obj, tuple(rest)
             typed = any(word == "dtype" for word, _ in part.kwargs) or len(rest) > 0
             makes = any(obj is known for known in _NUMBERS)
             makes = makes or (typed and any(obj is known for known in _ARRAYS))
+            done = None if makes else effects(part)
+            if done is not None:
+                given, makes = tuple(ir.arguments(part)), done.reads
         case ir.Call(fn=ir.Attribute(first, "astype")):
             given, makes = (first,), True
         case _:
             return False
     if not makes or text is None:
         return makes
-    return any(_gives_text(e, frozenset(), text) for e in given)
+    return any(_gives_text(e, frozenset(), text, effects) for e in given)
+
+
+def _calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[tuple[ir.Call, Effects]]:
+    """The calls in a statement of functions of which it is known what they do."""
+    for part in _parts(stmt):
+        if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
+            done = effects(part)
+            if done is not None:
+                yield part, done
+
+
+def _actuals(call: ir.Call, params: Collection[str]) -> Iterator[ir.Expr]:
+    """What a call gives for these parameters."""
+    given = bind_actuals(getattr(call.fn, "obj", None), call) if params else None
+    for param in params:
+        yield from (given or {}).get(param, ())
+
+
+def _written(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[str]:
+    """The names of what calls in a statement write."""
+    for call, done in _calls(stmt, effects):
+        for actual in _actuals(call, done.written):
+            yield from ir.names_in(actual)
 
 
 # ------------------------------------------------------------------------------------ keys
 
 
-def _keyed(
+def _keyed(stmts: list[ir.Stmt], kinds: Mapping[str, Kind]) -> list[tuple[ir.Stmt, list[ir.Expr]]]:
+    """The statements that may put something into a dict that is not only read by key, with the
+    keys that have names in them."""
+    found: list[tuple[ir.Stmt, list[ir.Expr]]] = []
+    made = {s.target: s.value for s in stmts if isinstance(s, ir.Assign)}
+    for stmt in stmts:
+        name, keys = _put(stmt, kinds, made)
+        if keys and _only_by_key(name, stmts):
+            keys = []
+        shown = () if isinstance(stmt, ir.Assign) else ir.expressions(stmt)
+        keys += [key for e in shown if isinstance(e, ir.Display) for key in e.keys or ()]
+        named = [key for key in keys if ir.names_in(key)]
+        if named:
+            found.append((stmt, named))
+    return found
+
+
+def _put(
     stmt: ir.Stmt, kinds: Mapping[str, Kind], made: Mapping[ir.Target, ir.Expr]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    """The dicts that a statement puts something into by keys with names in them."""
+) -> tuple[str, list[ir.Expr]]:
+    """What a statement puts something into, if that may be a dict, and the keys."""
     match stmt:
         case ir.Assign(target=str(name), value=ir.Display(form="dict", keys=keys)):
-            names = frozenset().union(*map(ir.names_in, keys))
-        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(pairs),))):
-            names = _first_of_pairs(made.get(pairs), made) if obj is dict else frozenset()
-        case (
-            ir.Store(target=ir.Index(ir.Var(name), key))
-            | ir.Update(target=ir.Index(ir.Var(name), key))
+            return name, list(keys)
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(pairs, *_))) if (
+            obj is dict
         ):
-            names = ir.names_in(key)
-        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_))):
-            names = ir.names_in(key)
-        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_))):
-            names = ir.names_in(key)
+            return name, _first_of_pairs(pairs, made, kinds)
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "update"), args=(pairs, *_))):
+            return name, _first_of_pairs(pairs, made, kinds)
+        case ir.Store(target=ir.Index(ir.Var(name), key)):
+            keys = (key,)
+        case (
+            ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_)))
+            | ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_)))
+        ):
+            keys = (key,)
         case _:
-            return
-    if names and kinds.get(name, UNKNOWN).form == "dict":
-        yield name, frozenset(names)
+            return "", []
+    return name, list(keys) if kinds.get(name, UNKNOWN).form in ("dict", "unknown") else []
 
 
-def _first_of_pairs(pairs: ir.Expr | None, made: Mapping[ir.Target, ir.Expr]) -> frozenset[str]:
-    """The names in the first items of pairs that are written out, or of what is zipped."""
-    match pairs:
+def _first_of_pairs(
+    pairs: ir.Expr, made: Mapping[ir.Target, ir.Expr], kinds: Mapping[str, Kind]
+) -> list[ir.Expr]:
+    """The first items of pairs that are written out, or of what is zipped; all of what is not
+    known. (The keys of another dict were asked about where that was made.)"""
+    if isinstance(pairs, ir.Var) and kinds.get(pairs.name, UNKNOWN).form == "dict":
+        return []
+    found = made.get(pairs.name, pairs) if isinstance(pairs, ir.Var) else pairs
+    match found:
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)) if obj is zip:
-            return ir.names_in(first)
+            return [first]
         case ir.Display(items=items):
-            several = (made.get(i.name) if isinstance(i, ir.Var) else i for i in items)
-            rows = (row.items for row in several if isinstance(row, ir.Display) and row.items)
-            return frozenset().union(*(ir.names_in(row[0]) for row in rows))
-    return frozenset()
+            several = [made.get(i.name) if isinstance(i, ir.Var) else i for i in items]
+            if all(isinstance(row, ir.Display) and row.items for row in several):
+                return [row.items[0] for row in several if isinstance(row, ir.Display)]
+    return [ir.Call(_PAIRS, (pairs,))]
 
 
-def _refuse_keys(name: str, stmts: list[ir.Stmt]) -> None:
-    """Refuse all uses of a dict but those by key, and being returned."""
+def _only_by_key(name: str, stmts: list[ir.Stmt]) -> bool:
+    """Whether a dict is made here, and used by key alone."""
     for stmt in stmts:
         match stmt:
-            case ir.Return(value=ir.Var()):
-                continue
+            case ir.Assign(target=target, value=value) if target == name:
+                if not isinstance(value, ir.Display | ir.Call):
+                    return False
+        match stmt:
             case ir.Store(target=ir.Index(ir.Var(base), key), value=value) if base == name:
                 exprs: tuple[ir.Expr, ...] = (key, value)
             case ir.Update(target=ir.Index(ir.Var(base), key), value=value) if base == name:
@@ -245,12 +370,8 @@ def _refuse_keys(name: str, stmts: list[ir.Stmt]) -> None:
             case _:
                 exprs = tuple(ir.expressions(stmt))
         if any(_goes_through(expr, name) for expr in exprs):
-            raise UnsupportedError(
-                f"`{name}` is iterated over, or passed on, and its keys carry derivatives",
-                stmt.origin.place,
-                "Keys carry no derivative: store the numbers in a list beside the dict, or as its "
-                "values.",
-            )
+            return False
+    return any(name in ir.binds(stmt) for stmt in stmts)
 
 
 def _goes_through(expr: ir.Expr, name: str) -> bool:
@@ -264,6 +385,55 @@ def _goes_through(expr: ir.Expr, name: str) -> bool:
         case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _ABOUT):
             return any(_goes_through(a, name) for a in args if not isinstance(a, ir.Var))
     return any(_goes_through(child, name) for child in ir.children(expr))
+
+
+# ------------------------------------------------------------- what is an effect of a function
+
+
+def cut_effects(
+    done: Effects,
+    function: ir.Function,
+    flow: Callable[[], Flow],
+    kinds: Mapping[str, Kind],
+    effects: EffectsOf,
+) -> Effects:
+    """The effects of a function with which parameters become keys, and with what it does with
+    text."""
+    stmts = list(ir.statements(function.body))
+    called = [each for stmt in stmts for _, each in _calls(stmt, effects)]
+    shows = any(each.shows for each in called) or _makes_text(function)
+    reads = any(each.reads for each in called) or _reads_numbers(function)
+    keyed: frozenset[str] = frozenset()
+    keys = [key for _, found in _keyed(stmts, kinds) for key in found]
+    keys += [key for stmt in stmts for key in _keys_in_calls(stmt, effects)]
+    if keys:
+        named = frozenset().union(*map(ir.names_in, keys)) - _keys_in_turn(stmts)
+        names = [name for name in named if not kinds.get(name, UNKNOWN).discrete]
+        keyed = reaching(flow(), names) & frozenset(function.param_names)
+    if not (shows or reads or keyed):
+        return done
+    return replace(done, keyed=keyed, shows=shows, reads=reads)
+
+
+def _makes_text(function: ir.Function) -> bool:
+    objects = [ref.obj for ref in fact(references, function)]
+    if any(obj is known for obj in objects for known in _TEXT):
+        return True
+    found = fact(forms, function)
+    return ir.Text in found or (str in found and not found.isdisjoint((*_TEXT_METHODS,)))
+
+
+def _reads_numbers(function: ir.Function) -> bool:
+    objects = [ref.obj for ref in fact(references, function)]
+    reads = any(obj is known for obj in objects for known in (*_NUMBERS, *_ARRAYS))
+    if not (reads or "astype" in fact(forms, function)):
+        return False
+    parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
+    return any(_reads_number(part, None, _nothing) for part in parts)
+
+
+def _nothing(call: ir.Call) -> None:
+    """What is known of no function."""
 
 
 # --------------------------------------------------------------------------------------------------

@@ -92,6 +92,9 @@ class Effects:
     whole: frozenset[str] = frozenset()
     # Whether what it returns as it is may be a number, which `p += v` binds to a new object.
     rebound: bool = False
+    keyed: frozenset[str] = frozenset()  # what may become keys of dicts
+    shows: bool = False  # makes text
+    reads: bool = False  # makes numbers of what may be text
 
     def without(self, numbers: Collection[str]) -> Effects:
         """The effects of a call that gives these parameters numbers, which nothing can write."""

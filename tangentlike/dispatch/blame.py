@@ -205,6 +205,8 @@ REFUSING = frozenset(
             buffers.require_container,
             buffers.require_field,
             buffers.require_none,
+            buffers.require_plain_key,
+            buffers.require_plain_keys,
             buffers.require_class,
             buffers.require_listed,
         ),

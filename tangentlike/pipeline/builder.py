@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .. import ir
@@ -51,7 +51,12 @@ from ..analysis.activity import (
     useful_names,
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
-from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
+from ..analysis.cut_paths import (
+    cut_effects,
+    refuse_cut_callees,
+    refuse_keys_in_calls,
+    without_cut_paths,
+)
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.memory import Effects, Sources, depends_on_layout, reads_around
@@ -297,7 +302,10 @@ class Builder:
     def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
         """Which arguments a callee may write, and which its result may share memory with."""
         context = self._context(lowered, kinds)
-        return effects_of(lowered.function, structure(lowered.function), context.sources())
+        function, sources = lowered.function, context.sources()
+        found = effects_of(function, structure(function), sources)
+        flow = functools.partial(context.flow, function)
+        return cut_effects(found, function, flow, context.kinds, sources.effects)
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
         """What a callee returns, given what is known of its arguments."""
@@ -348,7 +356,8 @@ class Builder:
         """A function as both modes read it, and what they know of it."""
         with self.record.stage("normalized") as run:
             context = self._context(lowered, given)
-            self._refuse_cut_paths(lowered.function, wrt, context)
+            function = self._without_cut_paths(lowered.function, wrt, context)
+            lowered = dataclasses.replace(lowered, function=function)
             for spell in passes("normalized"):
                 function = spell(lowered.function, wrt, context)
                 if function is not lowered.function:
@@ -358,19 +367,21 @@ class Builder:
             run.made = lowered.function
         return lowered, context
 
-    def _refuse_cut_paths(
+    def _without_cut_paths(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context
-    ) -> None:
+    ) -> ir.Function:
         varied = functools.cache(lambda: context.varied(function, wrt))
         refuse_varied_functions(function, varied)
         refuse_written_attributes(function, varied, context.sources().written)
-        refuse_cut_paths(
+        return without_cut_paths(
             function,
             varied,
             functools.cache(
                 lambda: useful_names(function, context.flow(function), context.kinds, self.book)
             ),
             context.kinds,
+            context.kind_of,
+            context.sources().effects,
         )
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
@@ -439,12 +450,27 @@ class Builder:
         active = active_names(function, wrt, context.kinds, self.book, targets=shared, flow=flow)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         refuse_hidden_writes(function, active, context.kinds, self.book)
-        cuts = cuts_made()
-        if cuts is not None and cuts.made:
-            varied = context.varied(function, wrt)
-            refuse_cut_callees(function, varied, active, cuts, self._keeps_effects)
+        self._refuse_calls_that_stay(function, wrt, active, context)
         context.alike = depends_on_layout(function, self._body)
         return active
+
+    def _refuse_calls_that_stay(
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        active: Collection[str],
+        context: Context,
+        followed: Collection[int] = (),
+        converted: ir.Function | None = None,
+    ) -> None:
+        """Refuse calls that are not those of a derivative and lose one unseen; those `followed` in
+        the function as it is `converted` are."""
+        varied = functools.cache(lambda: context.varied(function, wrt))
+        read, effects = converted or function, context.sources().effects
+        refuse_keys_in_calls(read, varied, active, context.kinds, effects, followed)
+        cuts = cuts_made()
+        if cuts is not None and cuts.made:
+            refuse_cut_callees(read, varied(), active, cuts, self._keeps_effects, followed)
 
     def _keeps_effects(self, obj: Any) -> bool:
         """Whether the whole of a function does no more to its arguments than what is left of it
@@ -547,10 +573,7 @@ class Builder:
         conversion = IdentityCalls(active, aliases, context, preparation.counters)
         converted = conversion.function(function)
         refuse_writes_by_others(converted, conversion.sites.keys(), context)
-        cuts = cuts_made()
-        if cuts is not None and cuts.made:
-            followed, varied = conversion.sites.keys(), context.varied(function, wrt)
-            refuse_cut_callees(converted, varied, (), cuts, self._keeps_effects, followed)
+        self._refuse_calls_that_stay(function, wrt, (), context, conversion.sites.keys(), converted)
         if converted is not function:
             function, aliases = converted, one_memory(converted, writes, context)
         counters, sites = preparation.counters, conversion.sites

@@ -240,6 +240,8 @@ nondifferentiable(
     runtime.require_container,
     runtime.require_field,
     runtime.require_none,
+    runtime.require_plain_key,
+    runtime.require_plain_keys,
     runtime.require_scalar,
     runtime.require_again,
     runtime.require_no_dict,

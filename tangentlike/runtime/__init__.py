@@ -32,6 +32,8 @@ from .buffers import (
     require_module,
     require_mutable,
     require_none,
+    require_plain_key,
+    require_plain_keys,
     require_read_first,
     require_sequence,
     require_stored,

@@ -163,6 +163,31 @@ def require_mutable(x: Any) -> None:
         raise written_for("an array", x)
 
 
+def require_plain_key(x: Any) -> None:
+    """Check that a key of a dict is, or holds, no number but integers: keys carry no derivative.
+
+    Raises `TypeError` otherwise.
+
+    >>> require_plain_key("w"); require_plain_key((1, "b"))
+    """
+    if isinstance(x, (float, complex, np.inexact)) or getattr(x, "ndim", 0):
+        raise TypeError(
+            "a key of a dict that is iterated over, or passed on, carries derivatives: store the "
+            "numbers in a list beside the dict, or as its values"
+        )
+    for part in x if isinstance(x, (tuple, list)) else ():
+        require_plain_key(part)
+
+
+def require_plain_keys(pairs: Any) -> None:
+    """Check the first items of pairs of which a dict is made, as `require_plain_key` does.
+
+    >>> require_plain_keys([("w", 1.0), ("b", 2.0)])
+    """
+    for key, _ in pairs if isinstance(pairs, (tuple, list)) else ():
+        require_plain_key(key)
+
+
 def require_class(x: Any, cls: type) -> None:
     """Check that `x` is of the class whose methods this derivative was made from.
 

@@ -254,7 +254,7 @@ class _Speller(ir.Rewriter):
     def listed(self, stmt: ir.Assign, call: ir.Call) -> list[ir.Stmt] | None:
         """What `zip` and the like yield, as a list: something takes all of it."""
         stars = any(isinstance(arg, ir.Opaque) for arg in call.args)
-        if not ir.names_in(call) & self.varied or stars or call.kwargs:
+        if not ir.names_in(call) & self.varied or stars:
             return None
         if isinstance(stmt.target, tuple):
             whole = self.temporary("items")
