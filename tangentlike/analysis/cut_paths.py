@@ -49,8 +49,9 @@ _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__c
 _ABOUT = (len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance)
 
 Names = Callable[[], Collection[str]]
+Inside = Callable[[ir.Expr], Iterable[str]]
 _PLAIN = ir.Ref(require_plain_key.__name__, require_plain_key)
-_PAIRS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
+_KEYS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
 
 
 def without_cut_paths(
@@ -59,13 +60,15 @@ def without_cut_paths(
     useful: Names,
     kinds: Mapping[str, Kind],
     kind_of: Callable[[ir.Expr], Kind],
+    inside: Inside,
     effects: EffectsOf,
 ) -> ir.Function:
     """A function that asks, where it puts something into a dict, whether a key carries a
     derivative, if the run must say.
 
     Refuses keys that surely do, and numbers made of text that varies. `varied` and `useful` are
-    asked for only where there are such things.
+    asked for only where there are such things; `inside` are the names whose values may be in that
+    of an expression.
 
     before::                        after::
         table[k] = v                    require_plain_key(k)
@@ -80,11 +83,9 @@ def without_cut_paths(
     carried = frozenset(varied()) - _keys_in_turn(stmts)
 
     def checked(stmt: ir.Stmt) -> ir.Instead:
-        checks = []
-        for key in keyed.get(id(stmt), ()):
-            if ir.names_in(key) & carried:
-                checks.append(_check(key, stmt, kind_of))
-        return None if not checks else (*checks, stmt)
+        keys = (key for key in keyed.get(id(stmt), ()) if not carried.isdisjoint(inside(key)))
+        checks = [_check(key, stmt, kind_of) for key in keys]
+        return (*checks, stmt) if checks else None
 
     return ir.with_body(function, ir.rewrite(function.body, checked))
 
@@ -118,14 +119,14 @@ def _keys_in_calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[ir.Expr]:
 
 def _check(key: ir.Expr, stmt: ir.Stmt, kind_of: Callable[[ir.Expr], Kind]) -> ir.Stmt:
     """The question whether a key is, or holds, a number that is no integer."""
-    if isinstance(key, ir.Call) and key.fn is _PAIRS:
+    if isinstance(key, ir.Call) and key.fn is _KEYS:
         return ir.Do(key, stmt.origin)
     parts = key.items if isinstance(key, ir.Display) else (key,)
     for part in parts:
         kind = kind_of(part)
         again = any(isinstance(e, ir.Call) for e in ir.walk(part))  # (it would be called twice)
         known = again or (kind.form == "number" and kind.dtype != "?")
-        if known and ir.names_in(part) and not kind.discrete:
+        if known and not kind.discrete:
             raise _as_key(getattr(part, "at", None) or stmt.origin.place)
     return ir.Do(ir.Call(_PLAIN, (key,)), stmt.origin)
 
@@ -347,12 +348,12 @@ def _first_of_pairs(
     found = made.get(pairs.name, pairs) if isinstance(pairs, ir.Var) else pairs
     match found:
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)) if obj is zip:
-            return [first]
+            return [ir.Call(_KEYS, (first,))]
         case ir.Display(items=items):
             several = [made.get(i.name) if isinstance(i, ir.Var) else i for i in items]
             if all(isinstance(row, ir.Display) and row.items for row in several):
                 return [row.items[0] for row in several if isinstance(row, ir.Display)]
-    return [ir.Call(_PAIRS, (pairs,))]
+    return [ir.Call(_KEYS, (pairs,), (("pairs", ir.Const(True)),))]
 
 
 def _only_by_key(name: str, stmts: list[ir.Stmt]) -> bool:
@@ -395,6 +396,7 @@ def cut_effects(
     function: ir.Function,
     flow: Callable[[], Flow],
     kinds: Mapping[str, Kind],
+    inside: Inside,
     effects: EffectsOf,
 ) -> Effects:
     """The effects of a function with which parameters become keys, and with what it does with
@@ -407,7 +409,7 @@ def cut_effects(
     keys = [key for _, found in _keyed(stmts, kinds) for key in found]
     keys += [key for stmt in stmts for key in _keys_in_calls(stmt, effects)]
     if keys:
-        named = frozenset().union(*map(ir.names_in, keys)) - _keys_in_turn(stmts)
+        named = frozenset().union(*map(inside, keys)) - _keys_in_turn(stmts)
         names = [name for name in named if not kinds.get(name, UNKNOWN).discrete]
         keyed = reaching(flow(), names) & frozenset(function.param_names)
     if not (shows or reads or keyed):

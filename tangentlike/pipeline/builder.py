@@ -60,6 +60,7 @@ from ..analysis.cut_paths import (
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.memory import Effects, Sources, depends_on_layout, reads_around
+from ..analysis.operations import operands
 from ..analysis.outer_objects import Changed, changed_by, named_by
 from ..analysis.outside import Outside
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
@@ -305,7 +306,12 @@ class Builder:
         function, sources = lowered.function, context.sources()
         found = effects_of(function, structure(function), sources)
         flow = functools.partial(context.flow, function)
-        return cut_effects(found, function, flow, context.kinds, sources.effects)
+        inside = self._inside(context)
+        return cut_effects(found, function, flow, context.kinds, inside, sources.effects)
+
+    def _inside(self, context: Context) -> Callable[[ir.Expr], tuple[str, ...]]:
+        """The names whose values may be in that of an expression."""
+        return functools.partial(operands, kinds=context.kinds, book=self.book)
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
         """What a callee returns, given what is known of its arguments."""
@@ -381,6 +387,7 @@ class Builder:
             ),
             context.kinds,
             context.kind_of,
+            self._inside(context),
             context.sources().effects,
         )
 

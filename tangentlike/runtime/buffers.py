@@ -170,22 +170,23 @@ def require_plain_key(x: Any) -> None:
 
     >>> require_plain_key("w"); require_plain_key((1, "b"))
     """
-    if isinstance(x, (float, complex, np.inexact)) or getattr(x, "ndim", 0):
+    if isinstance(x, (float, complex, np.inexact)):
         raise TypeError(
             "a key of a dict that is iterated over, or passed on, carries derivatives: store the "
             "numbers in a list beside the dict, or as its values"
         )
-    for part in x if isinstance(x, (tuple, list)) else ():
+    for part in x if isinstance(x, tuple) else ():
         require_plain_key(part)
 
 
-def require_plain_keys(pairs: Any) -> None:
-    """Check the first items of pairs of which a dict is made, as `require_plain_key` does.
+def require_plain_keys(items: Any, pairs: bool = False) -> None:
+    """Check the keys of which a dict is made, or the first items of `pairs`, as
+    `require_plain_key` does.
 
-    >>> require_plain_keys([("w", 1.0), ("b", 2.0)])
+    >>> require_plain_keys(["w", 2]); require_plain_keys([("w", 1.0), ("b", 2.0)], pairs=True)
     """
-    for key, _ in pairs if isinstance(pairs, (tuple, list)) else ():
-        require_plain_key(key)
+    for item in items if isinstance(items, (tuple, list, np.ndarray)) else ():
+        require_plain_key(item[0] if pairs else item)
 
 
 def require_class(x: Any, cls: type) -> None:
