@@ -341,10 +341,8 @@ def _put(
 def _first_of_pairs(
     pairs: ir.Expr, made: Mapping[ir.Target, ir.Expr], kinds: Mapping[str, Kind]
 ) -> list[ir.Expr]:
-    """The first items of pairs that are written out, or of what is zipped; all of what is not
-    known. (The keys of another dict were asked about where that was made.)"""
-    if isinstance(pairs, ir.Var) and kinds.get(pairs.name, UNKNOWN).form == "dict":
-        return []
+    """The first items of pairs that are written out, or of what is zipped, or the pairs of a list.
+    (The keys of another dict were asked about where that was made.)"""
     found = made.get(pairs.name, pairs) if isinstance(pairs, ir.Var) else pairs
     match found:
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)) if obj is zip:
@@ -353,7 +351,8 @@ def _first_of_pairs(
             several = [made.get(i.name) if isinstance(i, ir.Var) else i for i in items]
             if all(isinstance(row, ir.Display) and row.items for row in several):
                 return [row.items[0] for row in several if isinstance(row, ir.Display)]
-    return [ir.Call(_KEYS, (pairs,), (("pairs", ir.Const(True)),))]
+    listed = isinstance(pairs, ir.Var) and kinds.get(pairs.name, UNKNOWN).form in ("list", "tuple")
+    return [ir.Call(_KEYS, (pairs,), (("pairs", ir.Const(True)),))] if listed else []
 
 
 def _only_by_key(name: str, stmts: list[ir.Stmt]) -> bool:
