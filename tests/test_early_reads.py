@@ -180,3 +180,87 @@ RIGHT += [another_attribute, length_with_the_new_entry, left_operand_first]
 def test_python_reads_the_place_first(f: Callable[..., Any]) -> None:
     assert tl.value_and_grad(f)(0.7)[0] == pytest.approx(f(0.7), rel=1e-12)
     tl.check_grads(f, (0.7,), order=2)
+
+
+# ------------------------------------------- operands that what is evaluated later binds again
+
+
+def factors_bound_in_turn(x):
+    j = 0.0
+
+    def grown(v):
+        nonlocal j
+        j = j + v
+        return j
+
+    return grown(x) * grown(x * x) - grown(2.0) * j + j * grown(x)
+
+
+def items_bound_in_turn(x):
+    j = 1.0
+
+    def scaled(v):
+        nonlocal j
+        j = j * v
+        return j
+
+    a = [scaled(x), scaled(x + 1.0), j, scaled(2.0)]
+    d = {"a": scaled(x), "b": scaled(x)}
+    return a[0] * a[1] + a[2] * a[3] + d["a"] - d["b"] * np.hypot(scaled(x), scaled(0.5))
+
+
+def places_counted_in_turn(x):
+    y = np.array([x, x * x, np.sin(x)])
+    j = 0
+
+    def following():
+        nonlocal j
+        j += 1
+        return j
+
+    y[following()] += x * following()
+    y[following() - 3] *= y[following() - 2]
+    m = np.outer(y, y)
+    m[following() - 5, following() - 4] += x * following()
+    m[following() - 8 : following() - 6] *= x
+    return np.sum(m * np.arange(9).reshape(3, 3))
+
+
+def keys_counted_in_turn(x):
+    j = 0
+
+    def following():
+        nonlocal j
+        j += 1
+        return j
+
+    d = {following(): x * following(), following(): x**2 * following()}
+    return d[1] * d[3]
+
+
+def array_bound_in_turn(x):
+    y = np.array([x, x * x])
+
+    def doubled_place():
+        nonlocal y
+        y = y * 2.0
+        return 1
+
+    y[doubled_place()] += x * doubled_place()
+    z = y[doubled_place()] * x
+    return np.sum(y) * z + y.dot(y * doubled_place()) * y[0]
+
+
+def assigned_in_turn(x):
+    return (j := x * 2.0) * (j := x * 3.0) + (j := j * x) - (j := 2.0) ** j * (j := x)
+
+
+IN_TURN = [factors_bound_in_turn, items_bound_in_turn, places_counted_in_turn]
+IN_TURN += [keys_counted_in_turn, array_bound_in_turn, assigned_in_turn]
+
+
+@pytest.mark.parametrize("f", IN_TURN, ids=lambda f: f.__name__)
+def test_operands_are_what_they_are_when_python_reads_them(f: Callable[..., Any]) -> None:
+    """Calls of inner functions that give a name of the enclosing function, and bind it again."""
+    assert tl.value_and_grad(f)(0.7)[0] == pytest.approx(f(0.7), rel=1e-12)
+    tl.check_grads(f, (0.7,), order=2)

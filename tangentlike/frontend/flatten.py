@@ -108,9 +108,10 @@ class _Flattener:
                 self.out.append(ir.Store(self.place(target), made, self.origin))
             case ir.Update(target=target, op=op, value=value):
                 early = self.special.rebinds(target, (value,)) or self.special.writes(value)
-                place = self.place(target)
+                place = self.place(target, (value,))
                 if isinstance(place, ir.Index) and not is_repeatable(value):
-                    place = dataclasses.replace(place, key=fixed_key(place.key, self.named))
+                    key = fixed_key(self.as_now(place.key, (value,)), self.named)
+                    place = dataclasses.replace(place, key=key)
                 old = self.named(place) if early else place  # (Python reads it first)
                 self.out.append(ir.Update(old, op, self.operand(value), self.origin))
                 if early and isinstance(place, ir.Var):
@@ -263,13 +264,13 @@ class _Flattener:
             case _:
                 self.out.append(ir.Do(self.operation(value), self.origin))
 
-    def place(self, target: Any) -> Any:
-        """A written item or attribute of a named value."""
+    def place(self, target: Any, later: tuple[ir.Expr, ...] = ()) -> Any:
+        """A written item or attribute of a named value; `later` is evaluated afterwards."""
         match target:
             case ir.Index(base=base, key=key):
-                return ir.Index(self.operand(base), self.key(key), target.at)
+                return ir.Index(self.held(base, (key, *later)), self.key(key), target.at)
             case ir.Attribute(base=base, name=name):
-                return ir.Attribute(self.operand(base), name, target.at)
+                return ir.Attribute(self.held(base, later), name, target.at)
         return target
 
     def header(self, expr: ir.Expr) -> ir.Expr:
@@ -343,12 +344,15 @@ class _Flattener:
             case ir.Call():
                 return self.call(expr)
             case ir.Index(base=base, key=key):
-                return ir.Index(self.operand(base), self.key(key), expr.at)
+                return ir.Index(self.held(base, (key,)), self.key(key), expr.at)
             case ir.Attribute(base=base, name=name):
                 return ir.Attribute(self.operand(base), name, expr.at)
-            case ir.Display(keys=keys, items=items):
-                keys = tuple(map(self.operand, keys))
-                return dataclasses.replace(expr, keys=keys, items=self.operands(items))
+            case ir.Display(keys=keys, items=items) if keys:
+                pairs = zip(keys, items, strict=True)
+                parts = self.operands([part for pair in pairs for part in pair])
+                return dataclasses.replace(expr, keys=parts[::2], items=parts[1::2])
+            case ir.Display(items=items):
+                return dataclasses.replace(expr, items=self.operands(items))
         return expr
 
     def whole(self, expr: ir.Lazy) -> bool:
@@ -378,7 +382,7 @@ class _Flattener:
         call = consumed(call)
         fn = call.fn
         if isinstance(fn, ir.Attribute):
-            fn = ir.Attribute(self.operand(fn.base), fn.name, fn.at)
+            fn = ir.Attribute(self.held(fn.base, ir.arguments(call)), fn.name, fn.at)
         elif not is_atom(fn):
             fn = self.operand(fn)
         places = (*range(len(call.args)), *(word for word, _ in call.kwargs))
@@ -396,19 +400,36 @@ class _Flattener:
         result = []
         for number, expr in enumerate(exprs):
             later = exprs[number + 1 :]
-            early = self.special.rebinds(expr, later)
-            early = early or (is_shape_query(expr) and not all(map(is_repeatable, later)))
             if is_generator(expr) or (shapes and shapes[number] and is_shape_tuple(expr)):
                 result.append(expr)
-            elif early:
+            elif is_shape_query(expr) and not all(map(is_repeatable, later)):
                 result.append(self.named(expr))
             else:
-                result.append(self.operand(expr))
+                result.append(self.held(expr, later))
         return tuple(result)
+
+    def held(self, expr: ir.Expr, later: Sequence[ir.Expr]) -> ir.Expr:
+        """An operand, which what is evaluated `later` does not change."""
+        return self.as_now(self.operand(expr), later)
+
+    def as_now(self, made: ir.Expr, later: Sequence[ir.Expr]) -> ir.Expr:
+        """What was evaluated, as it is now: the value of `j`, of `(j := a)`, or of a call that
+        returns `j` gets a name of its own where what is evaluated `later` binds `j` again."""
+        bound = (n for n in ir.names_in(made) if self.special.rebinds(ir.Var(n), later))
+        if ir.is_starred(made) or not any(bound):
+            return made
+        return fixed_key(made, self.named, atoms=True)
 
     def key(self, expr: ir.Expr) -> ir.Expr:
         """A key, whole but for calls in it, which are made once and named."""
-        return flat_key(expr, self.operand, self.special.within)
+        if not self.special.within(expr):
+            return flat_key(expr, self.operand, self.special.within)
+        parts = ir.children(expr)
+        if isinstance(expr, ir.Slice) or (isinstance(expr, ir.Display) and expr.form == "tuple"):
+            made = [self.as_now(self.key(p), parts[n + 1 :]) for n, p in enumerate(parts)]
+            following = iter(made)
+            return ir.rebuild(expr, lambda part: next(following))
+        return self.operand(expr)
 
 
 def _ends(made: Sequence[ir.Stmt], block: ir.Block) -> ir.Block:
@@ -455,10 +476,10 @@ def flat_key(
     return ir.rebuild(expr, lambda part: flat_key(part, operand, within))
 
 
-def fixed_key(key: ir.Expr, named: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """A key evaluated now: every part of it that is no atom gets a name."""
+def fixed_key(key: ir.Expr, named: Callable[[ir.Expr], ir.Expr], atoms: bool = False) -> ir.Expr:
+    """A key evaluated now: each part of it that is no atom gets a name, and with `atoms` names."""
     if is_atom(key):
-        return key
+        return named(key) if atoms and isinstance(key, ir.Var) else key
     if isinstance(key, ir.Slice) or (isinstance(key, ir.Display) and key.form == "tuple"):
-        return ir.rebuild(key, lambda part: fixed_key(part, named))
+        return ir.rebuild(key, lambda part: fixed_key(part, named, atoms))
     return named(key)
