@@ -22,6 +22,10 @@ REFUSED = {
     ),
     "global y\nfor y in x:\n    pass": ("`y` is defined outside the function", "y"),
     "nonlocal y\ny, z = x": ("`y` is defined outside the function", "y"),
+    "def g(v):\n    global a\n    a = v\ng(x)": (
+        "an inner function declares `a` global",
+        "global a",
+    ),
     "def g(x):\n    return x\ny = g(x, 2)": ("the arguments do not fit", "g(x, 2)"),
     "class C:\n    pass": ("a class defined inside", None),
     "async def g(x):\n    return x": ("asynchronous", None),

@@ -197,8 +197,16 @@ class StatementReader:
         return [ir.Update(target, UPDATE[type(node.op)], value, origin)]
 
     def declaration(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
-        """`global` and `nonlocal`; in an inner function they are about its surroundings."""
-        return self.outer.declared(node, ir.Origin(line.whole())) if self.outer.names else []
+        """`global` and `nonlocal`; in an inner function the latter is about its surroundings."""
+        if self.outer.names:
+            return self.outer.declared(node, ir.Origin(line.whole()))
+        if isinstance(node, gast.Global):
+            raise UnsupportedError(
+                f"an inner function declares `{', '.join(node.names)}` global",
+                line.whole(),
+                "Assign the global name in a function of the module, or return the new value.",
+            )
+        return []
 
     def _target(self, node: gast.AST, line: Line, reader: Reader) -> nested.Place:
         if isinstance(node, gast.Tuple | gast.List):
