@@ -5,8 +5,10 @@ from __future__ import annotations
 import linecache
 import textwrap
 
+import numpy as np
 import pytest
 
+import tangentlike as tl
 from tangentlike import UnsupportedError
 from tangentlike.errors import InternalError
 from tangentlike.frontend.lower import lower, lower_nested, program, read_function
@@ -89,3 +91,13 @@ def test_deep_expressions_are_refused_not_crashed() -> None:
 
 def test_unused_reading_of_programs() -> None:
     assert program("t = u; v = t + np.pi; v += w").param_names == ("u", "w")
+
+
+def test_a_zip_that_is_unpacked_is_refused_in_words() -> None:
+    def unpacked(x):
+        pairs = zip(x, 2.0 * x)
+        first, second = pairs
+        return first[0] * second[1]
+
+    with pytest.raises(UnsupportedError, match="no derivative rule for zip"):
+        tl.grad(unpacked)(np.array([0.3, 0.7, 1.2]))

@@ -14,7 +14,7 @@ import numpy as np
 from .. import ir
 from ..analysis.record_types import record_class, record_names, record_values
 from ..analysis.refusals import unknown_class
-from ..errors import InternalError, Place
+from ..errors import InternalError, Place, UnsupportedError
 from ..ir.kind import UNKNOWN
 from ..rules.bind import Instance
 from ..rules.index_kinds import key_parts
@@ -90,6 +90,12 @@ def chain_of(
             return Chain(())
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Var | ir.Attribute):
             raise unknown_class(value.fn, stmt.origin.place)
+        if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
+            raise UnsupportedError(
+                f"no derivative rule for {value.fn.text}",
+                value.at or stmt.origin.place,
+                "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
+            )
         raise InternalError("reverse", f"no rule for what is done with `{read[0]}`")
     instance = context.bind(rule, value)
     return _by_rule(stmt, instance, active, result_bar, context)
