@@ -3,6 +3,7 @@ unseen, under whatever name; where the function reads them again, it works on co
 
 from __future__ import annotations
 
+import contextvars
 import types
 from collections import defaultdict, deque
 from types import SimpleNamespace
@@ -159,11 +160,51 @@ def only_put_in_by_a_helper(x):
     return x
 
 
-@pytest.mark.parametrize("fn", [only_put_in, only_put_in_by_a_helper])
-def test_what_goes_out_unseen_is_refused(fn):
-    with pytest.raises(tl.UnsupportedError, match="is defined outside"):
+def helper(v):
+    return v * helper.scale
+
+
+def attribute_of_a_function(x):
+    helper.scale = x
+    return helper(x)
+
+
+class Settings:
+    @classmethod
+    def choose(cls, v):
+        cls.chosen = v * v
+
+    def get(self):
+        return self.chosen
+
+
+def attribute_of_a_class(x):
+    Settings.choose(x)
+    return Settings().get() * x
+
+
+CURRENT = contextvars.ContextVar("current")
+
+
+def variable_of_a_context(x):
+    CURRENT.set(x)
+    return CURRENT.get() * x
+
+
+UNSEEN = [
+    (only_put_in, "is defined outside"),
+    (only_put_in_by_a_helper, "is defined outside"),
+    (attribute_of_a_function, "is defined outside"),
+    (attribute_of_a_class, "is defined outside"),
+    (variable_of_a_context, "the method `set` is called"),
+]
+
+
+@pytest.mark.parametrize(("fn", "words"), UNSEEN)
+def test_what_goes_out_unseen_is_refused(fn, words):
+    with pytest.raises(tl.UnsupportedError, match=words):
         tl.grad(fn)(3.0)
-    with pytest.raises(tl.UnsupportedError, match="is defined outside"):
+    with pytest.raises(tl.UnsupportedError, match=words):
         tl.jvp(fn, (3.0,), (1.0,))
 
 

@@ -183,7 +183,8 @@ def _refuse_unknown(
     found = {n for e in given for n in operands(e, kinds, book)} & set(sharing)
     if isinstance(stmt, ir.Do):
         found.update(n for n in operands(call, kinds, book) if n in active)
-    if all(kinds.get(n, UNKNOWN).form == "number" for n in found):
+    stores = isinstance(stmt, ir.Do) and not ir.names_in(call.fn)  # (an outer object may keep them)
+    if not found or (not stores and all(kinds.get(n, UNKNOWN).form == "number" for n in found)):
         return
     if isinstance(stmt, ir.Assign) and isinstance(call.fn, ir.Attribute):
         raise unknown_class(call.fn, call.at or stmt.origin.place)

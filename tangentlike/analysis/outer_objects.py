@@ -159,10 +159,14 @@ def is_box(obj: Any) -> bool:
     """Whether something can be put into an object: a container, or an instance with attributes."""
     if isinstance(obj, _CHANGING):
         return True
+    other = is_code(obj) or is_outer_array(obj)
+    return not other and isinstance(attribute_of(obj, "__dict__", None), dict)
+
+
+def is_code(obj: Any) -> bool:
+    """Whether an object is a function, a class or a module: it can be given attributes, too."""
     called = isinstance(attribute_of(type(obj), "__call__", None), types.FunctionType)
-    code = isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
-    code = code or is_outer_array(obj)
-    return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
+    return isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
 
 
 def without_tables(found: Found, written: Found) -> dict[str, ir.Ref]:
@@ -176,7 +180,11 @@ def without_tables(found: Found, written: Found) -> dict[str, ir.Ref]:
 
 def arrays_of(found: Found) -> dict[str, ir.Ref]:
     """Those whose entries are written: arrays, and what is put into containers later."""
-    return {key: ref for key, ref in found.items() if key.endswith(LATER) or not is_box(ref.obj)}
+    return {
+        key: ref
+        for key, ref in found.items()
+        if key.endswith(LATER) or not (is_box(ref.obj) or is_code(ref.obj))
+    }
 
 
 def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:

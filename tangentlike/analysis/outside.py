@@ -37,10 +37,12 @@ from .outer_objects import (
     holds_objects,
     inside,
     is_cached,
+    is_code,
     itself,
     lasting_defaults,
     later,
     live,
+    node,
     reads_of,
     without_tables,
 )
@@ -130,6 +132,9 @@ class OuterSources(Sources):
         return self.found(self.written(stmt))
 
     def reached(self, place: ir.Expr, how: str) -> frozenset[str]:
+        code = live(getattr(place, "base", place) if how == "item" else place)
+        if code is not None and is_code(code.obj) and how != "whole":
+            return self._noted({node(code.obj): code})  # (that gets an attribute)
         if how == "item":
             assert isinstance(place, ir.Index | ir.Attribute)
             return self.nodes(place) | self.nodes(place.base)
