@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -200,3 +201,162 @@ def test_the_first_item_of_an_iterator_is_not_that_of_a_list():
     for mode in ("forward", "reverse"):
         with pytest.raises(tl.UnsupportedError, match="first item of an iterator"):
             tl.jacobian(first_and_others, "x", mode=mode)(x, iter([1, 2]))
+
+
+# ------------------------------------------------------------------ taken in parts, or by a name
+
+
+def first_times_others(x):
+    it = iter(x)
+    first = next(it)
+    total = first * first
+    for v in it:
+        total = total + v**2 * first
+    return total
+
+
+def until_none_is_left(x):
+    it = iter([x * 2.0, x**2, x**3])
+    total = next(it)
+    while True:
+        row = next(it, None)
+        if row is None:
+            break
+        total = total * row
+    return np.sum(total)
+
+
+def in_pairs(x):
+    it = iter(x * 2.0)
+    total = 0.0
+    for a, b in zip(it, it):
+        total += a * b**2
+    return total
+
+
+def left_and_gone_on_with(x):
+    it = iter(x)
+    total = 0.0
+    for v in it:
+        if v > 1.5:
+            break
+        total += v**2
+    for v in it:
+        total += 3.0 * v * total
+    return total
+
+
+def with_the_next(x):
+    it = iter(x)
+    total = 0.0
+    for v in it:
+        total += v * next(it) ** 2
+    return total
+
+
+def items_and_rest(x):
+    d = {"a": x[0], "b": x[1] * x[2], "cc": x[3]}
+    it = iter(d.items())
+    _, first = next(it)
+    return first**2 + sum(v * len(k) for k, v in list(it)) + len(list(it))
+
+
+def zip_by_a_name(x):
+    pairs = zip(x, x**2)
+    total = 0.0
+    for i, (a, b) in enumerate(pairs):
+        total += i * a * b
+    largest = zip(x, x**3)
+    a, b = max(largest)
+    return total + a * b
+
+
+def of_a_generator(x):
+    def squares():
+        for v in x:
+            yield v * v
+
+    made = squares()
+    first = next(made)
+    return first * next(made)
+
+
+def maps_by_a_name(x):
+    squares = map(lambda v: v * v, x)  # noqa: C417
+    sines = (np.sin(v) for v in x if v > 0.6)
+    large = filter(lambda v: v > 0.6, x)
+    total = 0.0
+    for v in squares:
+        total += np.sin(v)
+    if total > 0.1:
+        total += sum(sines)
+    for i, v in enumerate(large):
+        total += i * v
+    return total
+
+
+TAKEN = (first_times_others, until_none_is_left, in_pairs, left_and_gone_on_with, with_the_next)
+TAKEN = (*TAKEN, items_and_rest, zip_by_a_name, of_a_generator, maps_by_a_name)
+
+
+@pytest.mark.parametrize("taking", TAKEN)
+def test_iterators_taken_in_parts(taking):
+    tl.check_grads(taking, (np.array([0.5, 1.2, 2.0, 0.8]),), order=2)
+
+
+def rows_written_before_they_are_taken(m):
+    m = m.copy()
+    it = iter(m)
+    first = next(it)
+    m[1] = m[1] * first
+    return np.sum(first * next(it))
+
+
+def list_that_grows(x):
+    xs = list(x)
+    it = iter(xs)
+    first = next(it)
+    xs.append(first * first)
+    total = 0.0
+    for v in it:
+        total += v**2
+    return total
+
+
+def late_names(x):
+    k = 2.0
+    scaled = (v * k for v in x[0])
+    k = 3.0
+    return sum(scaled) * k
+
+
+def gone_through_twice(x):
+    made = (v for v in x[0])
+    total = 0.0
+    for _ in range(3):
+        total += sum(made)
+    return total
+
+
+def read_later(x):
+    rows = [x[0], x[1]]
+    made = (np.sum(v * v) for v in rows)
+    rows = [x[2]]
+    return sum(made) + np.sum(rows[0])
+
+
+@pytest.mark.parametrize(
+    "taking",
+    [
+        rows_written_before_they_are_taken,
+        list_that_grows,
+        late_names,
+        gone_through_twice,
+        read_later,
+    ],
+)
+def test_iterators_whose_items_depend_on_when_they_are_made(taking):
+    """Right, or refused."""
+    x = np.arange(6.0).reshape(3, 2) + 0.1
+    with contextlib.suppress(tl.UnsupportedError):
+        tl.check_grads(taking, (x if taking is not list_that_grows else x[0],))

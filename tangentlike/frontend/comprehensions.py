@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 import operator
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +20,7 @@ from .. import ir
 from ..runtime.iterators import require_again
 from .nested import Closure, Walrus
 from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
+from .owners import is_operation
 
 # What a generator expression may be handed to as a list, and the place of that argument: they take
 # all items at once.
@@ -368,12 +369,104 @@ def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
+# Generator expressions with a name, `map(f, xs)` and `filter(f, xs)` too, that are gone through in
+# one place: they make their items there, and stand there.
+#
+# before::                             after::
+#     squares = (x * x for x in xs)        total = sum(x * x for x in xs)
+#     total = sum(squares)
+
+
+def generators_in_place(function: ir.Function, variable: Callable[[str], str]) -> ir.Function:
+    """The function with generator expressions where they are gone through, if what they go through
+    is the same there."""
+    every = list(ir.with_parents(function.body))
+    bound = ir.bindings([stmt for stmt, _ in every])
+    parts = (part for stmt, _ in every for part in ir.walk_statement(stmt))
+    read = Counter(part.name for part in parts if isinstance(part, ir.Var))
+    values: dict[str, ir.Expr] = {}
+    for number, (stmt, around) in enumerate(every):
+        match stmt:
+            case ir.Assign(target=str(name), value=Comprehension() as made):
+                once = is_generator(made) and carries(made) and read[name] == bound[name] == 1
+                if once and _is_taken_later(name, made, around, every[number + 1 :]):
+                    values[name] = made
+
+    def statement(stmt: ir.Stmt) -> ir.Instead:
+        if isinstance(stmt, ir.Assign) and stmt.target in values:
+            return ()
+        if not _named(stmt) & values.keys():
+            return stmt
+        if isinstance(stmt, ir.For):
+            through = ir.substitute(stmt.iter, values)
+            return (_loop_through(stmt.target, through, stmt.body, variable, stmt.origin),)
+        return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values))
+
+    body = ir.rewrite(function.body, after=statement) if values else function.body
+    return ir.with_body(function, body)
+
+
+def _named(stmt: ir.Stmt) -> set[str]:
+    """The names in what a statement itself evaluates."""
+    return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
+
+
+def _is_taken_later(
+    name: str,
+    made: Comprehension,
+    around: tuple[ir.Stmt, ...],
+    later: list[tuple[ir.Stmt, tuple[ir.Stmt, ...]]],
+) -> bool:
+    """Whether a statement in the same rounds of all loops reads the name, at once, and before
+    anything that the generator expression reads gets another value."""
+    reads = ir.names_in(made)
+    for number, (stmt, outside) in enumerate(later):
+        if name in _named(stmt):
+            whole = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+            inside = (part for part in whole if isinstance(part, ir.Opaque | ir.Lazy))
+            bare = isinstance(stmt, ir.Assign) and stmt.value == ir.Var(name)
+            other = (
+                bare or isinstance(stmt, ir.While) or any(name in ir.names_in(p) for p in inside)
+            )
+            branches = all(isinstance(part, ir.If) for part in outside if part not in around)
+            return branches and not other and (number == 0 or _only_reads(made.clauses[0]))
+        if reads & set(ir.binds(stmt)):
+            return False
+    return False
+
+
+def _is_operation(part: ir.Expr) -> bool:
+    """Whether this calls nothing of the user's."""
+    fn = part.fn if isinstance(part, ir.Call) else None
+    return fn is None or (isinstance(fn, ir.Ref) and is_operation(fn.obj))
+
+
+def _only_reads(clause: Clause) -> bool:
+    """Whether what is gone through is there already, whatever happens in between."""
+    views = ("items", "keys", "values")
+    for part in ir.walk(clause.iter):
+        match part:
+            case ir.Call(fn=ir.Attribute(_, method)) if method in views:
+                pass
+            case ir.Call(fn=ir.Ref(obj=obj)) if obj in (range, len, zip, enumerate, reversed):
+                pass
+            case ir.Call() | ir.Opaque() | ir.Lazy() | ir.Index() | ir.Attribute():
+                return False
+    return True
+
+
+# --------------------------------------------------------------------------------------------------
 # Calls that take from what they go through until they have one value: `functools.reduce`, and
 # `next` of a generator expression.
 
 _LEN = ir.Ref("len", len)
 _AGAIN = ir.Ref("require_again", require_again)
 _STOPS = ir.Ref("StopIteration", StopIteration)
+
+
+def stops(origin: ir.Origin) -> ir.Stmt:
+    """What an iterator does that has no more items."""
+    return ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
 
 
 def is_reduction(call: ir.Call) -> bool:
@@ -436,7 +529,7 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     loop = ir.For(clause.target, clause.iter, body, origin)
     if not flag:
         return (ir.Assign(name, default[0], origin), loop)
-    stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
+    stop = stops(origin)
     missing: ir.Expr = ir.Call(NOT, (ir.Var(flag),))
     return (ir.Assign(flag, ir.Const(False), origin), loop, ir.If(missing, (stop,), (), origin))
 
@@ -466,7 +559,7 @@ def _at_once(
         named = ir.Assign(through.name, clause.iter, origin)
         before = (check,) if through == clause.iter else (named, check)
     items = variable("items")
-    stop = ir.OpaqueStmt("raise StopIteration", (), (), (_STOPS,), (), origin)
+    stop = stops(origin)
     first = ir.Index(ir.Var(items), ir.Const(0), origin.place)
     taken = (ir.Assign(clause.target, first, origin), ir.Assign(name, item, origin))
     every = ir.Call(ir.Ref("list", list), (through,), (), origin.place)

@@ -18,6 +18,7 @@ from .comprehensions import (
     Comprehension,
     becomes_loop,
     consumed,
+    generators_in_place,
     is_generator,
     is_reduction,
     loop,
@@ -66,6 +67,7 @@ def flatten(
                                                  return sum_product
     """
     names = names_of(function) if names is None else names
+    function = generators_in_place(function, Variables(function, names).local)
     special = find_special(function, names)
     outer = Scope.of_names({}) if scope is None else scope
     lambdas = Lambdas(outer, Keeping.of(function, late), names)

@@ -12,10 +12,12 @@ it is, and is refused if its items carry derivatives.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import functools
 import itertools
 import math
+import operator
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +27,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..errors import UnsupportedError
+from ..frontend.comprehensions import stops
 from ..frontend.generators import (
     Manner,
     generated,
@@ -34,6 +37,7 @@ from ..frontend.generators import (
     manner_of_function,
 )
 from ..frontend.naming import names_of
+from ..frontend.operands import NOT
 from ..frontend.owners import mark_of
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex
@@ -82,8 +86,10 @@ _NEW = frozenset(
 def iterators_spelled(lowered: Lowered) -> Lowered:
     """A lowered function with lists for the iterators that loops go through and functions take."""
     every = list(ir.statements(lowered.function.body))
-    if not any(_iterator(stmt) or generator_call(stmt) for stmt in every):
+    if not any(_iterator(stmt) or generator_call(stmt) or _of_iter(stmt) for stmt in every):
         return lowered
+    lowered = _taken_in_parts(lowered, every)
+    every = list(ir.statements(lowered.function.body))
     index = fact(ProgramIndex, lowered.function)
     names = names_of(lowered.function)
     spelling = _Spelling(every, index, names, original=lowered.original)
@@ -92,6 +98,156 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
         body = ir.rewrite(body, after=spelling.with_header)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
+
+
+# --------------------------------------------------------------------------------------------------
+# Iterators of which the program takes one item after the other, or a part: a list of what is left.
+#
+# before::                             after::
+#     it = iter(xs)                        it = list(xs)
+#     first = next(it)                     if not len(it) > 0:
+#                                              raise StopIteration
+#                                          first = it.pop(0)
+#     for v in it:                         for v in it:
+#         s = s + v * first                    s = s + v * first
+#                                          it.clear()
+#
+# A loop that may be left, or that takes items of its own, is a `while len(it) > 0`.
+
+
+def _of_iter(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=builtins.iter), args=(_,))):
+            return True
+    return False
+
+
+def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
+    """The function with lists for iterators that are taken in parts, where nothing tells when
+    their items are made."""
+    index, names = fact(ProgramIndex, lowered.function), names_of(lowered.function)
+    spelling = _Spelling(every, index, names, original=lowered.original)
+    chosen = {
+        stmt.target
+        for stmt in every
+        if isinstance(stmt, ir.Assign) and spelling.is_taken_in_parts(stmt)
+    }
+    if not chosen:
+        return lowered
+
+    def statement(stmt: ir.Stmt) -> ir.Instead:
+        if isinstance(stmt, ir.Assign) and stmt.target in chosen:
+            return _all_items(stmt, names)
+        found = chosen & _read_itself(stmt)
+        return _taking(stmt, found.pop(), names) if found else stmt
+
+    body = ir.rewrite(lowered.function.body, after=statement)
+    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+
+
+def _read_itself(stmt: ir.Stmt) -> set[str]:
+    """The names that a statement reads, but those that only the statements in it read."""
+    return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
+
+
+def _all_items(stmt: ir.Assign, names: Names) -> ir.Instead:
+    """The list of all that an iterator gives."""
+    call, origin = stmt.value, stmt.origin
+    assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
+    if _of_iter(stmt):
+        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
+    if call.fn.obj is generated:
+        return dataclasses.replace(stmt, value=call.args[0])
+    if _is_header(call):
+        count = len(call.args) if call.fn.obj is zip else 2 if call.fn.obj is enumerate else 1
+        parts = tuple(names.fresh("item") for _ in range(count))
+        target = parts if len(parts) > 1 or call.fn.obj is zip else parts[0]
+        item = ir.Display("tuple", tuple(map(ir.Var, parts)))
+        added = ir.Var(target) if isinstance(target, str) else item
+        append = ir.Call(ir.Attribute(ir.Var(str(stmt.target)), "append"), (added,))
+        return (
+            dataclasses.replace(stmt, value=ir.Display("list", ())),
+            ir.For(target, call, (ir.Do(append, origin),), origin),
+        )
+    spelled = _spelled(call)
+    if spelled is not None:
+        return dataclasses.replace(stmt, value=spelled)
+    made = names.fresh("generator")
+    items = ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
+    whole = ir.Call(ir.Ref("list", list), (ir.Var(made),))
+    return (ir.Assign(made, items, origin), dataclasses.replace(stmt, value=whole))
+
+
+def _is_loop(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement goes through what a name stands for, and nothing else."""
+    return isinstance(stmt, ir.For) and stmt.iter == ir.Var(name)
+
+
+def _is_use(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement takes items of an iterator, and does nothing else with it."""
+    own = ir.Var(name)
+    others: tuple[ir.Expr, ...]
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=builtins.next), args=(first, *rest), kwargs=())):
+            return first == own and len(rest) < 2 and name not in _named(*rest)
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=builtins.next), args=(first,), kwargs=())):
+            return first == own
+        case ir.For(iter=ir.Var()):
+            return True
+        case ir.For(iter=ir.Call(fn=ir.Ref(obj=builtins.enumerate), args=(first, *rest))):
+            whole = not may_leave(stmt.body) and name not in _inside(stmt.body)
+            return whole and first == own and name not in _named(*rest)
+        case ir.For(iter=ir.Call(fn=ir.Ref(obj=builtins.zip), args=others, kwargs=())):
+            same = others == (own,) * len(others) and name not in _inside(stmt.body)
+            each = isinstance(stmt.target, str) or len(stmt.target) == len(others)
+            return same and each and not may_leave(stmt.body)
+        case ir.Assign(target=tuple(), value=ir.Var()):
+            return True
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest))):
+            whole = id(obj) in _TAKERS and first == own and name not in _named(*rest)
+            return whole and not any(name in ir.names_in(value) for _, value in stmt.value.kwargs)
+    return False
+
+
+def _named(*exprs: ir.Expr) -> frozenset[str]:
+    return frozenset[str]().union(*map(ir.names_in, exprs))
+
+
+def _inside(block: ir.Block) -> frozenset[str]:
+    return frozenset[str]().union(*map(ir.reads, ir.statements(block)))
+
+
+def _taking(stmt: ir.Stmt, name: str, names: Names) -> ir.Instead:
+    """What a statement takes of an iterator, taken of the list of what is left."""
+    own, origin = ir.Var(name), stmt.origin
+    length = ir.Call(ir.Ref("len", len), (own,))
+    first = ir.Call(ir.Attribute(own, "pop"), (ir.Const(0),), (), origin.place)
+    clear = ir.Do(ir.Call(ir.Attribute(own, "clear"), ()), origin)
+    some: ir.Expr = ir.Call(ir.Ref(">", operator.gt), (length, ir.Const(0)))
+    stop = ir.If(ir.Call(NOT, (some,)), (stops(origin),), (), origin)
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=builtins.next), args=(_,))):
+            return (stop, dataclasses.replace(stmt, value=first))
+        case ir.Do():
+            return (stop, ir.Assign(names.fresh("item"), first, origin))
+        case ir.Assign(target=target, value=ir.Call(ir.Ref(obj=builtins.next), (_, default))):
+            item = target if isinstance(target, str) else names.fresh("item")
+            taken = ir.Assign(item, first, origin)
+            chosen = ir.If(some, (taken,), (ir.Assign(item, default, origin),), origin)
+            return (
+                (chosen,) if item == target else (chosen, ir.Assign(target, ir.Var(item), origin))
+            )
+        case ir.For(target, ir.Var(), body) if may_leave(body) or name in _inside(body):
+            return ir.While(some, (ir.Assign(target, first, origin), *body), origin)
+        case ir.For(target, ir.Call(fn=ir.Ref(obj=builtins.zip), args=columns), body):
+            items = target if isinstance(target, tuple) else [names.fresh("item") for _ in columns]
+            inside: list[ir.Stmt] = [ir.Assign(item, first, origin) for item in items]
+            if isinstance(target, str):
+                whole = ir.Display("tuple", tuple(map(ir.Var, items)))
+                inside.append(ir.Assign(target, whole, origin))
+            enough = ir.Call(ir.Ref(">=", operator.ge), (length, ir.Const(len(columns))))
+            return (ir.While(enough, (*inside, *body), origin), clear)
+    return (stmt, clear)
 
 
 def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
@@ -323,6 +479,31 @@ class _Spelling:
             case ir.For(iter=ir.Var(name)) if name in self.headers:
                 return dataclasses.replace(stmt, iter=self.headers[name])
         return stmt
+
+    def is_taken_in_parts(self, stmt: ir.Assign) -> bool:
+        """Whether a statement names an iterator that is a list of what is left as well."""
+        name, call = stmt.target, stmt.value
+        if not isinstance(name, str) or self.bound[name] > 1 or not isinstance(call, ir.Call):
+            return False
+        made = generator_call(stmt)
+        if made is None and not _of_iter(stmt) and (_iterator(stmt) is None or _is_endless(call)):
+            return False
+        rest = self.index.following(stmt)
+        uses = [s for s in ir.statements(rest) if name in _read_itself(s)]
+        until = None if _of_iter(stmt) else self._until_taken(name, rest)
+        if until is not None and (not _is_header(call) or _is_loop(until[-1], name)):
+            return False
+        if made is None and all(map(self._is_number, ir.arguments(call))):
+            return False  # (places, whose loop needs no derivative)
+        read = sum(
+            part == ir.Var(name) for s in uses for e in ir.expressions(s) for part in ir.walk(e)
+        )
+        if not uses or read != self.read[name] or not all(_is_use(s, name) for s in uses):
+            return False
+        if made is not None and (_manner(made).writes or _manner(made).endless):
+            return False
+        changed = self._may_change(self._reaching(ir.names_in(call)), rest)
+        return not (changed or self._rebinds(call, rest))
 
     def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Instead:
         until = self._until_taken(name, rest)
