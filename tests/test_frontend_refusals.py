@@ -42,7 +42,10 @@ REFUSED = {
     "y = np.no_such_function(x)": ("`np` has no attribute `no_such_function`", None),
     "y = locals()": ("`locals` depends on the function", "locals()"),
     "y = super().f(x)": ("`super()` without arguments", "super()"),
-    "a = 1\ng = (v + a for v in x)\na = 2\nb = sum(g)": ("a generator uses `a`", "(v + a for v in x)"),
+    "a = 1\ng = (v + a for v in x)\na = 2\nb = sum(g)": (
+        "a generator uses `a`",
+        "(v + a for v in x)",
+    ),
 }
 
 
