@@ -123,9 +123,12 @@ ROWS = [pytest.param(row[1], row[2], id=row[0]) for row in DIFFERENTIATED]
 
 
 def variants(x: np.ndarray, y: np.ndarray) -> list[tuple[Any, ...]]:
-    """Arguments of several classes: complex ones, numbers, axes of length 1."""
+    """Arguments of several classes: complex ones, integers, numbers, axes of length 1."""
     found: list[tuple[Any, ...]] = [(x, y), (x + 0.1j, y), (x, y * 1j + 0.2), (-x, y)]
     found += [(x.ravel()[0], y), (x, y.ravel()[0]), (float(x.ravel()[0]), float(y.ravel()[0]))]
+    counts = np.arange(1, x.size + 1).reshape(x.shape)
+    found += [(counts, y), (x, counts[: len(y)] if y.ndim else 2), (counts, counts), (x > 0.5, y)]
+    found += [(2, y), (x, 2), (2, 3), (True, y)]
     if x.ndim:
         found += [(x[:1], y), (x, y[:1]), (x[..., :1], y)]
     return found

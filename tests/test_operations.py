@@ -149,3 +149,25 @@ def test_the_page_is_written_from_the_list() -> None:
 if __name__ == "__main__":
     _, heading, costs = PAGE.read_text().partition(COSTS)
     PAGE.write_text(page() + heading + costs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.average(np.arange(3), weights=x)",
+        "np.average(np.arange(6).reshape(3, 2), axis=0, weights=x)",
+        "np.average(x, weights=[1, 2, 3])",
+        "np.interp(np.arange(3), np.arange(0, 6, 2), x)",
+        "np.interp(1, [0, 1, 2], x)",
+        "np.arange(1, 4) ** x",
+        "np.where(x > 0.5, 2, x) ** 2",
+        "np.linalg.solve(np.diag([2, 1, 3]), x)",
+        "np.polyval(x, 2)",
+        "np.array([1, 2, x[0]]) ** 2",
+        "scipy.linalg.solve_sylvester(np.diag(x), np.diag(y), np.eye(3, dtype=int))",
+        "scipy.stats.poisson.logpmf(np.arange(3), x)",
+    ],
+)
+def test_integers_beside_what_varies(call: str) -> None:
+    """To claim that a value is an integer is to say that it carries no derivative."""
+    tl.check_grads(program(call), values((3,)))

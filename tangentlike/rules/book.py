@@ -62,6 +62,38 @@ def method_owners() -> tuple[type, ...]:
     return (np.ndarray, np.random.Generator, list, dict, str, float)
 
 
+# Operations that make floats of integers, whatever their kinds are made from. (A claim that
+# something is an integer says that it carries no derivative.)
+_FLOATING = (
+    *(
+        "numpy.linalg.",
+        "scipy.",
+        "numpy.mean",
+        "numpy.average",
+        "numpy.median",
+        "numpy.std",
+        "numpy.var",
+    ),
+    *(
+        "numpy.nanmean",
+        "numpy.nanmedian",
+        "numpy.nanstd",
+        "numpy.nanvar",
+        "numpy.quantile",
+        "numpy.percentile",
+    ),
+    *(
+        "numpy.nanquantile",
+        "numpy.nanpercentile",
+        "numpy.interp",
+        "numpy.sinc",
+        "numpy.i0",
+        "numpy.unwrap",
+    ),
+    *("numpy.cov", "numpy.corrcoef", "numpy.trapezoid", "numpy.trapz", "numpy.gradient"),
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Rule:
     """The derivative of one operation, stated as a template or made by a builder.
@@ -112,14 +144,15 @@ class Rule:
         call = as_function_call(expr)
         if not call.args:  # (its operands are given by keyword)
             return UNKNOWN
-        if self.kind is not None:
-            return self.kind(call, kind_of)
-        from .kinds_of import elementwise
+        from .kinds_of import elementwise, floating
         from .template import template_of
 
-        if not self.builder and template_of(self).is_elementwise:
-            return elementwise(call, kind_of)
-        return UNKNOWN
+        found = UNKNOWN
+        if self.kind is not None:
+            found = self.kind(call, kind_of)
+        elif not self.builder and template_of(self).is_elementwise:
+            found = elementwise(call, kind_of)
+        return floating(found) if self.name.startswith(_FLOATING) else found
 
     def bind(
         self,

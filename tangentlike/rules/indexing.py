@@ -191,9 +191,8 @@ linear(
 
 def _trace(call, kind_of):
     kind = kind_of(call.args[0])
-    if kind.rank == 2:
-        return Kind("number", kind.dtype, ())
-    return Kind("value", kind.dtype)
+    dtype = "int" if kind.dtype == "bool" else kind.dtype
+    return Kind("number", dtype, ()) if kind.rank == 2 else Kind("value", dtype)
 
 
 linear(

@@ -95,6 +95,8 @@ def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
         found = Kind("number", found.dtype, ())  # (of arrays without axes, too)
     if found.dtype in ("int", "bool") and _makes_float(obj):
         return Kind(found.form, "float", found.shape)
+    if found.dtype == "bool" and not (isinstance(obj, np.ufunc) and _of_truth(obj)):
+        return Kind(found.form, "int", found.shape)
     return found
 
 
@@ -125,6 +127,22 @@ def _makes_float(obj: Any) -> bool:
     if isinstance(obj, np.ufunc):
         return "l->l" not in obj.types and "ll->l" not in obj.types
     return False
+
+
+def _of_truth(ufunc: np.ufunc) -> bool:
+    """Whether a ufunc makes truth values of truth values."""
+    return f"{'?' * ufunc.nin}->?" in ufunc.types
+
+
+def floating(kind: Kind) -> Kind:
+    """What is real where this kind, or a part of it, says that it is an integer."""
+    dtype = "float" if kind.dtype in ("int", "bool") else kind.dtype
+    items = None if kind.items is None else tuple(map(floating, kind.items))
+    return (
+        kind
+        if (dtype, items) == (kind.dtype, kind.items)
+        else replace(kind, dtype=dtype, items=items)
+    )
 
 
 def float_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:

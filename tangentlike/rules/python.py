@@ -143,7 +143,7 @@ def list_(y, x=()):
 def _sum(call: ir.Call, kind_of: KindOf) -> Kind:
     kind = kind_of(call.args[0]) if call.args else UNKNOWN
     if kind.form == "array" and kind.rank == 1:
-        return Kind("number", kind.dtype, ())
+        return Kind("number", "int" if kind.dtype == "bool" else kind.dtype, ())
     items = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
     if kind.form == "dict":  # (its keys are summed up)
         return UNKNOWN

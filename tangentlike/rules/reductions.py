@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import runtime
+from .. import ir, runtime
 from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .kinds_of import (
+    argument,
     array_of_rank,
     first,
     flattened,
+    promote,
     real_reduction,
     reduction,
     same_as,
@@ -66,7 +68,15 @@ def mean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
         a_bar = cast_like(kept(uncast(y_bar, dtype), axis, keepdims) * share, a)
 
 
-@rule(np.average, kind=reduction)
+def _averaged(call, kind_of):
+    """Complex where the weights are, too."""
+    found, weights = reduction(call, kind_of), argument(call, 2, "weights")
+    if weights in (None, ir.Const(None)):
+        return found
+    return replace(found, dtype=promote(found.dtype, kind_of(weights).dtype))
+
+
+@rule(np.average, kind=_averaged)
 def average(y, a, axis=None, weights=None, returned=False, *, keepdims=False):
     if weights is None and returned is False:
         y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims)
