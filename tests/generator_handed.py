@@ -172,6 +172,30 @@ HANDED = Subject(
             "p = np.lib.stride_tricks.as_strided(q, (3, 2), q.strides * 2)",
             "<Y> = 0.3 * np.sum(p[0] * p[1] * p[2])",
         ),
+        # integers beside what varies
+        ("p = np.arange(4)", "<Y> = 0.3 * np.average(p, weights=<V> * <V> + 0.5)"),
+        ("p = np.arange(4)", "<X> = np.interp(p, 2 * p, <V>) * <S>"),
+        ("p = np.array([1, 2, 0, 3])", "q = p * 1", "q = q * <S>", "<X> = q * <V> * 0.2"),
+        ("p = np.array([2, 1])", "<Y> = 0.2 * np.sum(np.hypot(p, <S>))"),
+        ("p = np.arange(6).reshape(2, 3)", "<Y> = 0.1 * np.sum(p @ <V>[1:] * np.mean(p))"),
+        ("p, q = [0, 2, 2], <V> * 1.0", "q[p] += <S>", "<X> = q"),
+        ("q = <M> * 0.5", "q[np.ix_([0, 2], [1, 3])] += <S>", "<X> = q[0] + q[2]"),
+        # iterators with words, by hand, and with names
+        ("p = dict(zip(['u', 'w'], [<V>, <W> * <S>], strict=True))", "<X> = p['u'] * p['w']"),
+        ("p = list(enumerate(<V> * <S>, start=1))", "<Y> = p[0][0] * p[1][1]"),
+        ("p = iter(<V> * <S>)", "q = next(p)", "for x1 in p:", "    <Y> = x1 * q * 0.9"),
+        ("p = iter([<V>, <W>])", "<X> = next(p) * next(p)"),
+        ("p = (x1 * <S> for x1 in <V>)", "<Y> = 0.2 * sum(p)"),
+        ("p = map(np.tanh, [<V>, <W>])", "<X> = sum(p) * 0.3"),
+        ("p = {f'w{k1}': x1 for k1, x1 in enumerate([<V>, <W>])}", "<X> = p['w0'] * p['w1']"),
+        # keys that a helper puts into a dict
+        (
+            "p, q = {}, [(0, <S>), (1, <T>), (0, <F>)]",
+            "while q:",
+            "    k1, x1 = q.pop()",
+            "    keyed(p, k1, x1)",
+            "<Y> = sum((k1 + 1) * x1 for k1, x1 in p.items()) * 0.3",
+        ),
         # properties that count how often they are asked
         ("q = Asked(<V>)", "q.w += <W>", "q.w *= <S>", "<X> = q.w * 0.2"),
     ),
@@ -179,6 +203,7 @@ HANDED = Subject(
         ("heapq.", "import heapq"),
         ("scipy.ndimage", "import scipy.ndimage"),
         ("scipy.fft", "import scipy.fft"),
+        ("keyed(", "def keyed(d, k, v):\n    d[k] = d.get(k, 0.0) + v * v\n"),
         ("run(", "def run(g, *values):\n    return g(*values)\n"),
         ("filler(", "def filler(w):\n    return w.fill\n"),
         (
