@@ -99,6 +99,27 @@ def begun(x: Any) -> Any:
     return s
 
 
+def counted_beside_a_list_made_later(x: Any) -> Any:
+    places, s = itertools.count(), 0.0
+    parts = [x[0, 0], x[0, 0] * x[1, 1]]
+    parts.append(x[0, 1])
+    for k, v in zip(places, parts):  # noqa: B905
+        s = s + (k + 1) * v * v
+    return s
+
+
+def cycled_beside_a_list(x: Any) -> Any:
+    signs, s = itertools.cycle([1.0, x[0, 0]]), 0.0
+    for sign, v in zip(signs, [x[0, 0], x[1, 1], x[0, 1] ** 2]):  # noqa: B905
+        s = s + sign * v
+    return s
+
+
+@pytest.mark.parametrize("f", [counted_beside_a_list_made_later, cycled_beside_a_list])
+def test_endless_beside_what_is_made_later(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (X,), order=2)
+
+
 @pytest.mark.parametrize("f", [in_two_loops, in_a_loop, begun], ids=lambda f: f.__name__)
 def test_refused(f: Callable[..., Any]) -> None:
     """Of an iterator each loop gets what the ones before it have left."""

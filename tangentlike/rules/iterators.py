@@ -94,7 +94,7 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     names = names_of(lowered.function)
     spelling = _Spelling(every, index, names, original=lowered.original)
     body = ir.rewrite(lowered.function.body, spelling.statement)
-    if spelling.headers:
+    if spelling.headers or spelling.late:
         body = ir.rewrite(body, after=spelling.with_header)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
@@ -450,6 +450,7 @@ class _Spelling:
         self.method_of = method_of
         self.names = names
         self.headers: dict[str, ir.Call] = {}  # what names of one loop's header stand for
+        self.late: dict[str, ir.Stmt] = {}  # what is made just before the loop that takes it
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
@@ -474,10 +475,13 @@ class _Spelling:
         return self._as_list(stmt, stmt.target, call, self.index.following(stmt))
 
     def with_header(self, stmt: ir.Stmt) -> ir.Instead:
-        """`for a, b in pairs` as `for a, b in zip(x, y)`."""
+        """`for a, b in pairs` as `for a, b in zip(x, y)`, after what is as long as `y`."""
         match stmt:
             case ir.For(iter=ir.Var(name)) if name in self.headers:
                 return dataclasses.replace(stmt, iter=self.headers[name])
+            case ir.For(iter=ir.Call(args=args)):
+                names = (arg.name for arg in args if isinstance(arg, ir.Var))
+                return (*(self.late[name] for name in names if name in self.late), stmt)
         return stmt
 
     def is_taken_in_parts(self, stmt: ir.Assign) -> bool:
@@ -521,7 +525,13 @@ class _Spelling:
                 return stmt
             helper = ir.Ref(made.__name__, made)
             ended = ir.Call(helper, (other, *call.args), call.kwargs, call.at)
-            return dataclasses.replace(stmt, value=ended)
+            made_here = dataclasses.replace(stmt, value=ended)
+            if not any(ir.names_in(other) & {*ir.binds(s)} for s in ir.statements(until)):
+                return made_here
+            if self._may_change(ir.names_in(call), until):
+                return stmt
+            self.late[name] = made_here
+            return ()
         given = not isinstance(until[-1], ir.For) and _may_write(getattr(until[-1], "value", None))
         if not (given or groups) and all(map(self._is_number, ir.arguments(call))):
             return stmt  # (places, whose loop needs no derivative)
