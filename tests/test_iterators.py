@@ -103,14 +103,14 @@ def counted_beside_a_list_made_later(x: Any) -> Any:
     places, s = itertools.count(), 0.0
     parts = [x[0, 0], x[0, 0] * x[1, 1]]
     parts.append(x[0, 1])
-    for k, v in zip(places, parts):  # noqa: B905
+    for k, v in zip(places, parts):
         s = s + (k + 1) * v * v
     return s
 
 
 def cycled_beside_a_list(x: Any) -> Any:
     signs, s = itertools.cycle([1.0, x[0, 0]]), 0.0
-    for sign, v in zip(signs, [x[0, 0], x[1, 1], x[0, 1] ** 2]):  # noqa: B905
+    for sign, v in zip(signs, [x[0, 0], x[1, 1], x[0, 1] ** 2]):
         s = s + sign * v
     return s
 
