@@ -312,7 +312,9 @@ def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -
 
 def _kept_key(g: Any, arr: Any, obj: Any, axis: int | None) -> tuple[Any, ...]:
     count = np.size(arr) if axis is None else np.shape(arr)[axis]
-    marks = np.insert(np.ones_like(g, shape=(count,), dtype=bool), obj, False)
+    more = (np.size(g) if axis is None else np.shape(g)[axis]) - count  # (several at one place)
+    new = np.zeros_like(g, shape=(more,), dtype=bool) if np.ndim(obj) == 0 else False
+    marks = np.insert(np.ones_like(g, shape=(count,), dtype=bool), obj, new)
     before = 0 if axis is None else axis % np.ndim(arr)
     return (slice(None),) * before + (marks,)
 
