@@ -166,8 +166,12 @@ if __name__ == "__main__":
         "np.array([1, 2, x[0]]) ** 2",
         "scipy.linalg.solve_sylvester(np.diag(x), np.diag(y), np.eye(3, dtype=int))",
         "scipy.stats.poisson.logpmf(np.arange(3), x)",
+        "np.abs(scipy.linalg.solve_sylvester(np.diag(x * 1j + y), np.diag(y), np.eye(3))) ** 2",
+        "np.abs(np.average(x, weights=y + 1j * x**2)) ** 2",
+        "np.abs(np.interp(x, [0, 0.5, 1], 1j * y + x**2)) ** 2",
     ],
 )
-def test_integers_beside_what_varies(call: str) -> None:
-    """To claim that a value is an integer is to say that it carries no derivative."""
+def test_integers_and_reals_beside_what_varies(call: str) -> None:
+    """To claim that a value is an integer is to say that it carries no derivative, and that it is
+    real, that its adjoint needs no conjugate."""
     tl.check_grads(program(call), values((3,)))

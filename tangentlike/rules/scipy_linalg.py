@@ -5,7 +5,7 @@ import numpy as np
 from .. import runtime
 from ..ir.kind import Kind
 from .book import Deferred, nondifferentiable, rule
-from .kinds_of import first, perhaps_complex, promoted, same_as, unknown
+from .kinds_of import first, perhaps_complex, promoted, unknown
 from .tables import linear
 
 scipy = Deferred("scipy")
@@ -106,7 +106,7 @@ def solve_banded(y, l_and_u, ab, b):
     b_bar = seed
 
 
-@rule("scipy.linalg.solve_sylvester", kind=same_as(2))
+@rule("scipy.linalg.solve_sylvester", kind=promoted(2))
 def solve_sylvester(x, a, b, q):
     seed = scipy.linalg.solve_sylvester(conj(a).T, conj(b).T, x_bar)
     x_dot = scipy.linalg.solve_sylvester(a, b, q_dot - a_dot @ x - x @ b_dot)
@@ -242,7 +242,7 @@ def norm(y, a, ord=None, axis=None, keepdims=False):
 linear("banded_transpose(ab, l_and_u)", "banded_transpose(y_bar, swapped_pair(l_and_u))", first)
 
 
-@rule(runtime.banded_product, kind=same_as(1))
+@rule(runtime.banded_product, kind=promoted(1))
 def banded_product(y, ab, x, l_and_u):
     y_dot = banded_product(ab_dot, x, l_and_u) + banded_product(ab, x_dot, l_and_u)
     ab_bar = banded_outer(y_bar, x, l_and_u)
