@@ -143,6 +143,12 @@ def keys_of_updates(x):
     return sum(key * value for key, value in table.items())
 
 
+def keys_of_pairs_that_are_appended(x):
+    pairs = [("a", x)]
+    pairs.append((x, 2.0))
+    return list(dict(pairs))[1] * x
+
+
 def shown(x):
     return f"{x:.17g}"
 
@@ -177,6 +183,7 @@ TEXT = [
 KEYS = [
     *(keys_of_display, keys_stored, keys_of_comprehension, keys_of_pairs, keys_zipped),
     *(keys_popped, keys_put_by_a_helper, keys_of_a_helper, keys_of_an_attribute),
+    keys_of_pairs_that_are_appended,
     *(keys_of_a_dict_in_a_dict, keys_under_another_name, keys_of_updates),
 ]
 

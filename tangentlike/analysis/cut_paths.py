@@ -83,7 +83,9 @@ def without_cut_paths(
     carried = frozenset(varied()) - _keys_in_turn(stmts)
 
     def checked(stmt: ir.Stmt) -> ir.Instead:
-        keys = (key for key in keyed.get(id(stmt), ()) if not carried.isdisjoint(inside(key)))
+        keys = (
+            key for key in keyed.get(id(stmt), ()) if not carried.isdisjoint(inside(_asked(key)))
+        )
         checks = [_check(key, stmt, kind_of) for key in keys]
         return (*checks, stmt) if checks else None
 
@@ -129,6 +131,11 @@ def _check(key: ir.Expr, stmt: ir.Stmt, kind_of: Callable[[ir.Expr], Kind]) -> i
         if known and not kind.discrete:
             raise _as_key(getattr(part, "at", None) or stmt.origin.place)
     return ir.Do(ir.Call(_PLAIN, (key,)), stmt.origin)
+
+
+def _asked(key: ir.Expr) -> ir.Expr:
+    """What is asked of a key, or of several."""
+    return key.args[0] if isinstance(key, ir.Call) and key.fn is _KEYS else key
 
 
 def _as_key(place: Place) -> UnsupportedError:
@@ -302,7 +309,7 @@ def _keyed(stmts: list[ir.Stmt], kinds: Mapping[str, Kind]) -> list[tuple[ir.Stm
     found: list[tuple[ir.Stmt, list[ir.Expr]]] = []
     made = {s.target: s.value for s in stmts if isinstance(s, ir.Assign)}
     for stmt in stmts:
-        name, keys = _put(stmt, kinds, made)
+        name, keys = _put(stmt, kinds, made, stmts)
         if keys and _only_by_key(name, stmts):
             keys = []
         shown = () if isinstance(stmt, ir.Assign) else ir.expressions(stmt)
@@ -314,7 +321,10 @@ def _keyed(stmts: list[ir.Stmt], kinds: Mapping[str, Kind]) -> list[tuple[ir.Stm
 
 
 def _put(
-    stmt: ir.Stmt, kinds: Mapping[str, Kind], made: Mapping[ir.Target, ir.Expr]
+    stmt: ir.Stmt,
+    kinds: Mapping[str, Kind],
+    made: Mapping[ir.Target, ir.Expr],
+    stmts: list[ir.Stmt],
 ) -> tuple[str, list[ir.Expr]]:
     """What a statement puts something into, if that may be a dict, and the keys."""
     match stmt:
@@ -323,9 +333,9 @@ def _put(
         case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(pairs, *_))) if (
             obj is dict
         ):
-            return name, _first_of_pairs(pairs, made, kinds)
+            return name, _first_of_pairs(pairs, made, kinds, stmts)
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "update"), args=(pairs, *_))):
-            return name, _first_of_pairs(pairs, made, kinds)
+            return name, _first_of_pairs(pairs, made, kinds, stmts)
         case ir.Store(target=ir.Index(ir.Var(name), key)):
             keys = (key,)
         case (
@@ -339,15 +349,19 @@ def _put(
 
 
 def _first_of_pairs(
-    pairs: ir.Expr, made: Mapping[ir.Target, ir.Expr], kinds: Mapping[str, Kind]
+    pairs: ir.Expr,
+    made: Mapping[ir.Target, ir.Expr],
+    kinds: Mapping[str, Kind],
+    stmts: list[ir.Stmt],
 ) -> list[ir.Expr]:
     """The first items of pairs that are written out, or of what is zipped, or the pairs of a list.
     (The keys of another dict were asked about where that was made.)"""
     found = made.get(pairs.name, pairs) if isinstance(pairs, ir.Var) else pairs
+    alone = sum(bool(ir.names_in(pairs) & ir.reads(stmt)) for stmt in stmts) == 1
     match found:
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)) if obj is zip:
             return [ir.Call(_KEYS, (first,))]
-        case ir.Display(items=items):
+        case ir.Display(items=(_, *_) as items) if isinstance(pairs, ir.Display) or alone:
             several = [made.get(i.name) if isinstance(i, ir.Var) else i for i in items]
             if all(isinstance(row, ir.Display) and row.items for row in several):
                 return [row.items[0] for row in several if isinstance(row, ir.Display)]
@@ -408,7 +422,7 @@ def cut_effects(
     keys = [key for _, found in _keyed(stmts, kinds) for key in found]
     keys += [key for stmt in stmts for key in _keys_in_calls(stmt, effects)]
     if keys:
-        named = frozenset().union(*map(inside, keys)) - _keys_in_turn(stmts)
+        named = frozenset().union(*map(inside, map(_asked, keys))) - _keys_in_turn(stmts)
         names = [name for name in named if not kinds.get(name, UNKNOWN).discrete]
         keyed = reaching(flow(), names) & frozenset(function.param_names)
     if not (shows or reads or keyed):
