@@ -31,6 +31,7 @@ from ...runtime.records import attribute_of
 from ..normalize.shadow_calls import as_functions
 from ..request import Reading
 from .object_calls import checked_classes, of_class
+from .own_stacks import stacks_by_position
 from .variants import Variants
 
 # --------------------------------------------------------------------------------------------------
@@ -250,6 +251,8 @@ class Callees:
             found = self.builder.lower(plain)
             empties = attribute_of(obj, "__empties__", ())
             shadows = attribute_of(obj, "__shadows__", ())
+            if self.reverses:
+                found = stacks_by_position(found, empties)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
             function = dataclasses.replace(
