@@ -170,7 +170,33 @@ def several_of_a_rank(x):
     return z @ z * b[0, 0] + p[0][0] * np.sum(p[1])
 
 
+def trimmed(x):
+    # The adjoint of the first entry is zero: to trim it would be to take another view of it.
+    z = x * 1.0
+    a = np.trim_zeros(z)
+    a[0] = 2 * x[1]
+    return z[1] * z[1]
+
+
+def trimmed_and_scaled(x):
+    z = np.zeros(6)
+    z[1:5] = x
+    a = np.trim_zeros(z)
+    a *= x
+    a[0] = x[2]
+    return np.sum(z * z) + z[2]
+
+
+def conjugated(x):
+    z = x * 1.0
+    a = z.conj()
+    a[0] = z[1] * z[1]
+    a *= x
+    return np.sum(z * z)
+
+
 PROGRAMS = [
+    *(trimmed, trimmed_and_scaled, conjugated),
     *(required, argument_required, filled_in_place, filled_as_a_statement, arguments_filled),
     several_of_a_rank,
     *(sliced_iterator, iterator_by_a_slice_with_a_name),
@@ -188,7 +214,9 @@ def test_both_modes(fn: Callable[..., Any]) -> None:
     assert tl.jvp(fn, (X,), (v,))[1] == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("fn", [cast, to_complex, raveled], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize(
+    "fn", [cast, to_complex, raveled, trimmed_and_scaled, conjugated], ids=lambda fn: fn.__name__
+)
 def test_reverse_over_reverse(fn: Callable[..., Any]) -> None:
     gradient, v = tl.grad(fn), np.array([1.0, 2.0, -1.0, 0.5])
     _, pullback = tl.vjp(gradient, X)

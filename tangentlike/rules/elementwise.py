@@ -317,7 +317,7 @@ def conjugate(y, x):
 @rule(np.ndarray.conj, np.ndarray.conjugate, view="maybe", kind=elementwise)
 def conjugate_method(y, x):
     # The method returns a real array itself, not a copy.
-    y_dot = np.conj(x_dot)
+    y_dot = x_dot.conjugate()
     x_bar = np.conj(y_bar)
 
 

@@ -515,7 +515,7 @@ linear("np.resize(a, new_shape)", "unresize(y_bar, a)", lambda call, kind_of: Ki
 linear("unresize(g, like)", "np.resize(y_bar, np.shape(g))", same_as(1))
 
 
-@rule(np.trim_zeros, view="view", kind=array_of_rank(1, "?"))
+@rule(np.trim_zeros, view="maybe", kind=array_of_rank(1, "?"))
 def trim_zeros(y, filt, trim="fb"):
     y_dot = filt_dot[trimmed(filt, trim)]
     filt_bar = untrim(y_bar, filt, trim)
