@@ -175,10 +175,20 @@ def text_of_an_attribute(x):
     return float(tally.lines[0]) * x
 
 
+def text_of_a_key(x):
+    shown_by = {}
+    shown_by[f"{x:.3f}"] = x
+    return float(next(iter(shown_by))) * x
+
+
+def text_of_a_key_of_a_display(x):
+    return sum(float(key) * value for key, value in {str(x): x}.items())
+
+
 TEXT = [
     *(by_f_string, by_repr, by_format, by_percent, by_join_and_split, by_lines, by_literal),
     *(by_array_of_text, by_cast_of_text, shown_by_a_helper, parsed_by_a_helper, array_of_shown),
-    text_of_an_attribute,
+    *(text_of_an_attribute, text_of_a_key, text_of_a_key_of_a_display),
 ]
 KEYS = [
     *(keys_of_display, keys_stored, keys_of_comprehension, keys_of_pairs, keys_zipped),

@@ -200,6 +200,8 @@ def _as_text(place: Place) -> UnsupportedError:
 
 def _values(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     match stmt:
+        case ir.Store(target=ir.Index(_, key), value=value):
+            return (key, value)
         case ir.Assign(value=value) | ir.Store(value=value) | ir.Do(value=value):
             return (value,)
         case ir.For(iter=value) | ir.Update(value=value):
@@ -229,7 +231,9 @@ def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str], effects: 
             return name in text
         case ir.Text():
             return bool(ir.names_in(expr) & shown)
-        case ir.Display(items=items) | ir.Lazy(items=items):
+        case ir.Display(items=items, keys=keys):
+            return within((*items, *keys))
+        case ir.Lazy(items=items):
             return within(items)
         case ir.Index(base, _) | ir.Attribute(base, _):
             return within((base,))
