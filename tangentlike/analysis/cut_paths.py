@@ -29,7 +29,7 @@ from ..ir.kind import UNKNOWN, Kind
 from ..runtime import require_plain_key, require_plain_keys
 from .activity import reaching
 from .flow import EffectsOf, Flow
-from .memory import Effects
+from .memory import Effects, Sources
 from .operations import bind_actuals, is_python_function
 
 _TEXT: tuple[Any, ...] = (
@@ -58,10 +58,8 @@ def without_cut_paths(
     function: ir.Function,
     varied: Names,
     useful: Names,
-    kinds: Mapping[str, Kind],
-    kind_of: Callable[[ir.Expr], Kind],
+    sources: Sources,
     inside: Inside,
-    effects: EffectsOf,
 ) -> ir.Function:
     """A function that asks, where it puts something into a dict, whether a key carries a
     derivative, if the run must say.
@@ -74,10 +72,10 @@ def without_cut_paths(
         table[k] = v                    require_plain_key(k)
                                         table[k] = v
     """
-    stmts = list(ir.statements(function.body))
+    stmts, effects = list(ir.statements(function.body)), sources.effects
     if _reads_numbers(function) or any(each.reads for s in stmts for _, each in _calls(s, effects)):
         _refuse_text(stmts, frozenset(varied()), useful, effects)
-    keyed = {id(stmt): keys for stmt, keys in _keyed(stmts, kinds)}
+    keyed = {id(stmt): keys for stmt, keys in _keyed(stmts, sources.kinds)}
     if not keyed:
         return function
     carried = frozenset(varied()) - _keys_in_turn(stmts)
@@ -86,7 +84,7 @@ def without_cut_paths(
         keys = (
             key for key in keyed.get(id(stmt), ()) if not carried.isdisjoint(inside(_asked(key)))
         )
-        checks = [_check(key, stmt, kind_of) for key in keys]
+        checks = [_check(key, stmt, sources.kind_of) for key in keys]
         return (*checks, stmt) if checks else None
 
     return ir.with_body(function, ir.rewrite(function.body, checked))
@@ -96,8 +94,7 @@ def refuse_keys_in_calls(
     function: ir.Function,
     varied: Names,
     active: Collection[str],
-    kinds: Mapping[str, Kind],
-    effects: EffectsOf,
+    sources: Sources,
     followed: Collection[int] = (),
 ) -> None:
     """Refuse calls that stay as they stand and make keys of what varies: no statement of theirs
@@ -105,11 +102,11 @@ def refuse_keys_in_calls(
     for stmt in ir.statements(function.body):
         if id(stmt) in followed:
             continue
-        keys = list(_keys_in_calls(stmt, effects))
-        changed = {*ir.binds(stmt), *_written(stmt, effects)} if keys else set()
+        keys = list(_keys_in_calls(stmt, sources.effects))
+        changed = {*ir.binds(stmt), *_written(stmt, sources.effects)} if keys else set()
         if keys and changed.isdisjoint(active):
             for name in sorted(frozenset().union(*map(ir.names_in, keys)) & frozenset(varied())):
-                if not kinds.get(name, UNKNOWN).discrete:
+                if not sources.kinds.get(name, UNKNOWN).discrete:
                     raise _as_key(stmt.origin.place)
 
 
@@ -148,18 +145,21 @@ def _as_key(place: Place) -> UnsupportedError:
 
 def _keys_in_turn(stmts: list[ir.Stmt]) -> frozenset[str]:
     """The names that loops over `d.items()` bind to keys, of dicts whose keys were asked about."""
-    targets = (s.target for s in stmts if isinstance(s, ir.For) and _is_items(s.iter, stmts))
-    return frozenset(t[0] for t in targets if isinstance(t, tuple) and isinstance(t[0], str))
+    views = {s.target for s in stmts if isinstance(s, ir.Assign) and _is_items(s.value)}
+    found = set()
+    for stmt in stmts:
+        match stmt:
+            case ir.For(target=(str(key), *_), iter=view):
+                if _is_items(view) or (isinstance(view, ir.Var) and view.name in views):
+                    found.add(key)
+    return frozenset(found)
 
 
-def _is_items(view: ir.Expr, stmts: list[ir.Stmt]) -> bool:
-    made = [s.value for s in stmts if isinstance(s, ir.Assign) and view == ir.Var(str(s.target))]
-    return any(
-        isinstance(value, ir.Call)
-        and isinstance(value.fn, ir.Attribute)
-        and value.fn.name == "items"
-        for value in (*made, view)
-    )
+def _is_items(view: ir.Expr) -> bool:
+    match view:
+        case ir.Call(fn=ir.Attribute(name="items")):
+            return True
+    return False
 
 
 def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:
@@ -412,22 +412,21 @@ def cut_effects(
     done: Effects,
     function: ir.Function,
     flow: Callable[[], Flow],
-    kinds: Mapping[str, Kind],
+    sources: Sources,
     inside: Inside,
-    effects: EffectsOf,
 ) -> Effects:
     """The effects of a function with which parameters become keys, and with what it does with
     text."""
-    stmts = list(ir.statements(function.body))
+    stmts, effects = list(ir.statements(function.body)), sources.effects
     called = [each for stmt in stmts for _, each in _calls(stmt, effects)]
     shows = any(each.shows for each in called) or _makes_text(function)
     reads = any(each.reads for each in called) or _reads_numbers(function)
     keyed: frozenset[str] = frozenset()
-    keys = [key for _, found in _keyed(stmts, kinds) for key in found]
+    keys = [key for _, found in _keyed(stmts, sources.kinds) for key in found]
     keys += [key for stmt in stmts for key in _keys_in_calls(stmt, effects)]
     if keys:
         named = frozenset().union(*map(inside, map(_asked, keys))) - _keys_in_turn(stmts)
-        names = [name for name in named if not kinds.get(name, UNKNOWN).discrete]
+        names = [name for name in named if not sources.kinds.get(name, UNKNOWN).discrete]
         keyed = reaching(flow(), names) & frozenset(function.param_names)
     if not (shows or reads or keyed):
         return done

@@ -306,8 +306,7 @@ class Builder:
         function, sources = lowered.function, context.sources()
         found = effects_of(function, structure(function), sources)
         flow = functools.partial(context.flow, function)
-        inside = self._inside(context)
-        return cut_effects(found, function, flow, context.kinds, inside, sources.effects)
+        return cut_effects(found, function, flow, sources, self._inside(context))
 
     def _inside(self, context: Context) -> Callable[[ir.Expr], tuple[str, ...]]:
         """The names whose values may be in that of an expression."""
@@ -363,7 +362,8 @@ class Builder:
         with self.record.stage("normalized") as run:
             context = self._context(lowered, given)
             function = self._without_cut_paths(lowered.function, wrt, context)
-            lowered = dataclasses.replace(lowered, function=function)
+            if function is not lowered.function:
+                lowered = dataclasses.replace(lowered, function=function)
             for spell in passes("normalized"):
                 function = spell(lowered.function, wrt, context)
                 if function is not lowered.function:
@@ -377,18 +377,17 @@ class Builder:
         self, function: ir.Function, wrt: tuple[str, ...], context: Context
     ) -> ir.Function:
         varied = functools.cache(lambda: context.varied(function, wrt))
+        sources = context.sources()
         refuse_varied_functions(function, varied)
-        refuse_written_attributes(function, varied, context.sources().written)
+        refuse_written_attributes(function, varied, sources.written)
         return without_cut_paths(
             function,
             varied,
             functools.cache(
                 lambda: useful_names(function, context.flow(function), context.kinds, self.book)
             ),
-            context.kinds,
-            context.kind_of,
+            sources,
             self._inside(context),
-            context.sources().effects,
         )
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
@@ -473,8 +472,8 @@ class Builder:
         """Refuse calls that are not those of a derivative and lose one unseen; those `followed` in
         the function as it is `converted` are."""
         varied = functools.cache(lambda: context.varied(function, wrt))
-        read, effects = converted or function, context.sources().effects
-        refuse_keys_in_calls(read, varied, active, context.kinds, effects, followed)
+        read = converted or function
+        refuse_keys_in_calls(read, varied, active, context.sources(), followed)
         cuts = cuts_made()
         if cuts is not None and cuts.made:
             refuse_cut_callees(read, varied(), active, cuts, self._keeps_effects, followed)

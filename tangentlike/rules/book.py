@@ -65,33 +65,12 @@ def method_owners() -> tuple[type, ...]:
 # Operations that make floats of integers, whatever their kinds are made from. (A claim that
 # something is an integer says that it carries no derivative.)
 _FLOATING = (
-    *(
-        "numpy.linalg.",
-        "scipy.",
-        "numpy.mean",
-        "numpy.average",
-        "numpy.median",
-        "numpy.std",
-        "numpy.var",
-    ),
-    *(
-        "numpy.nanmean",
-        "numpy.nanmedian",
-        "numpy.nanstd",
-        "numpy.nanvar",
-        "numpy.quantile",
-        "numpy.percentile",
-    ),
-    *(
-        "numpy.nanquantile",
-        "numpy.nanpercentile",
-        "numpy.interp",
-        "numpy.sinc",
-        "numpy.i0",
-        "numpy.unwrap",
-    ),
-    *("numpy.cov", "numpy.corrcoef", "numpy.trapezoid", "numpy.trapz", "numpy.gradient"),
-)
+    "numpy.linalg.", "scipy.", "numpy.mean", "numpy.average", "numpy.median", "numpy.std",
+    "numpy.var", "numpy.nanmean", "numpy.nanmedian", "numpy.nanstd", "numpy.nanvar",
+    "numpy.quantile", "numpy.percentile", "numpy.nanquantile", "numpy.nanpercentile",
+    "numpy.interp", "numpy.sinc", "numpy.i0", "numpy.unwrap", "numpy.cov", "numpy.corrcoef",
+    "numpy.trapezoid", "numpy.trapz", "numpy.gradient",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

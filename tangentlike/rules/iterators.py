@@ -137,7 +137,7 @@ def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in chosen:
-            return _all_items(stmt, names)
+            return _all_items(stmt, spelling)
         found = chosen & _read_itself(stmt)
         return _taking(stmt, found.pop(), names) if found else stmt
 
@@ -150,14 +150,12 @@ def _read_itself(stmt: ir.Stmt) -> set[str]:
     return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
 
-def _all_items(stmt: ir.Assign, names: Names) -> ir.Instead:
+def _all_items(stmt: ir.Assign, spelling: _Spelling) -> ir.Instead:
     """The list of all that an iterator gives."""
-    call, origin = stmt.value, stmt.origin
+    call, origin, names = stmt.value, stmt.origin, spelling.names
     assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
     if _of_iter(stmt):
         return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
-    if call.fn.obj is generated:
-        return dataclasses.replace(stmt, value=call.args[0])
     if _is_header(call):
         count = len(call.args) if call.fn.obj is zip else 2 if call.fn.obj is enumerate else 1
         parts = tuple(names.fresh("item") for _ in range(count))
@@ -172,10 +170,7 @@ def _all_items(stmt: ir.Assign, names: Names) -> ir.Instead:
     spelled = _spelled(call)
     if spelled is not None:
         return dataclasses.replace(stmt, value=spelled)
-    made = names.fresh("generator")
-    items = ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
-    whole = ir.Call(ir.Ref("list", list), (ir.Var(made),))
-    return (ir.Assign(made, items, origin), dataclasses.replace(stmt, value=whole))
+    return spelling.yielded(stmt, call, unpacked=False)
 
 
 def _is_loop(stmt: ir.Stmt, name: str) -> bool:
@@ -563,9 +558,13 @@ class _Spelling:
     def _generated(self, stmt: ir.Stmt, call: ir.Call) -> ir.Instead:
         """The call of a generator function: the list of what it yields is made at once. That is
         seen where it may have no end, and where it or what goes through it changes anything."""
-        assert isinstance(call.fn, ir.Ref)
         unpacked, _ = self._taken_whole(stmt, call, _manner(call))
         assert isinstance(stmt, ir.Assign)
+        return self.yielded(stmt, call, unpacked)
+
+    def yielded(self, stmt: ir.Assign, call: ir.Call, unpacked: bool) -> ir.Instead:
+        """A statement that names what the call of a generator function yields, as a list."""
+        assert isinstance(call.fn, ir.Ref)
         if call.fn.obj is generated:
             return dataclasses.replace(stmt, value=call.args[0])
         items = ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
