@@ -274,3 +274,32 @@ def test_lists_put_into_arrays(f: Any) -> None:
     )
     product = tl.hvp(f, wrt=(0, 1))(q, a, v)
     assert agreement.close(sum(g @ d for g, d in zip(product, v, strict=True)), expected, 1e-6)
+
+
+# ------------------------------------------------- an array where arrays to join are expected
+
+_ROWS = np.arange(12.0).reshape(3, 4) / 7.0 - 0.4
+_JOINED = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack)
+
+
+@pytest.mark.parametrize("join", _JOINED, ids=lambda join: join.__name__)
+@pytest.mark.parametrize("twice", [True, False])
+def test_rows_of_an_array_are_joined(join: Any, twice: bool) -> None:
+    def f(a):
+        rows = a * a if twice else a
+        return np.sum(join(rows) ** 3) + np.sum(rows)
+
+    tl.check_grads(f, (_ROWS,), order=2)
+    tl.check_grads(tl.grad(f), (_ROWS,))
+
+
+def test_rows_of_an_array_or_a_list_are_stacked_along_an_axis() -> None:
+    def f(rows, axis):
+        out = np.empty((3, 4)) if axis == 0 else np.empty((4, 3))
+        np.stack(rows, axis=axis, out=out)
+        return np.sum(out**3 * np.arange(12.0).reshape(out.shape))
+
+    for axis in (0, 1):
+        expected = tl.grad(f)(_ROWS, axis)
+        tl.check_grads(f, (_ROWS, axis))
+        np.testing.assert_allclose(tl.grad(f)(list(_ROWS), axis), expected)

@@ -1,11 +1,13 @@
 """Classes that only the running program knows: what they make, its methods and properties."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.test_by_identity import gradient
 
 X, V = np.array([0.3, 0.5, -0.2]), np.array([0.2, -0.4, 0.7])
 
@@ -92,3 +94,91 @@ def test_both_modes(f):
     slope = (f(X + 1e-6 * V) - f(X - 1e-6 * V)) / 2e-6
     assert np.isclose(tl.grad(f)(X) @ V, slope)
     assert np.isclose(tl.jvp(f, (X,), (V,))[1], slope)
+
+
+# ------------------------------------------------------------- a class where an object might be
+
+
+class Doubled:
+    scale, row = 2.0, np.array([1.0, 2.0, 3.0])
+
+    @staticmethod
+    def apart(x, y):
+        return (x - y) ** 2
+
+
+class Scaled:
+    row = np.array([1.0, 5.0, -3.0])
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    @staticmethod
+    def apart(x, y):
+        return np.abs(x - y) ** 3
+
+
+def in_a_branch(x, y):
+    if x[0] > y[0]:
+        chosen = Doubled
+    else:
+        chosen = Scaled(x[1])
+    return np.sum(chosen.scale * chosen.row * x) * y[1]
+
+
+def in_a_list(x, y):
+    total = 0.0
+    for each in [Doubled, Scaled(x[1])]:
+        total = total + np.sum(each.scale * each.row * y)
+    return total
+
+
+def given(x, y, cls=Doubled):
+    if x[0] > 5.0:
+        cls = Scaled
+    return np.sum(cls.apart(x, y) * cls.row)
+
+
+def functions_of(kind, settings):
+    chosen = None
+    if kind is None or kind == "doubled":
+        chosen = Doubled
+    elif hasattr(kind, "apart"):
+        chosen = kind
+    if chosen is None:
+        raise ValueError(kind)
+    return chosen.apart, chosen.row
+
+
+class Settings:
+    def __init__(self, kind=None, **more):
+        self.kind, self.more = kind, more
+
+
+def by_settings(x, y, **options):
+    settings = Settings(**options)
+    apart, row = functions_of(settings.kind, settings)
+    return np.sum(apart(x, y) * row)
+
+
+def by_other_settings(x, y):
+    return by_settings(x, y, kind=Scaled)
+
+
+def of_modules(x, y):
+    functions = math if x[0] > y[0] else np
+    return functions.sin(x[0]) * functions.pi * y[0]
+
+
+INSTEAD = (in_a_branch, in_a_list, given, by_settings, by_other_settings, of_modules)
+
+
+@pytest.mark.parametrize("f", INSTEAD, ids=lambda f: f.__name__)
+def test_a_class_instead_of_an_object(f):
+    a, b = np.array([1.0, 2.0, 3.0]), np.array([0.5, 3.5, 0.2])
+    for args in ((a, b), (b, a)):
+        tl.check_grads(f, args, order=2)
+        if "options" not in f.__code__.co_varnames:
+            found = gradient(f, *args)
+            expected = tl.grad(f, wrt=(0, 1))(*args)
+            np.testing.assert_allclose(np.stack(found[:2]), np.stack(expected))

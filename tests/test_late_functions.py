@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import tangentlike as tl
+from tangentlike.pipeline.stages import Request, derive
 
 X = np.array([0.5, 1.2, 2.0])
 V = np.array([0.3, -0.7, 0.4])
@@ -242,3 +243,41 @@ def test_methods_of_strings_that_only_the_run_knows():
         along = (tl.grad(fn)(x + h, lambda x, names=names: (names, x * x)) for h in (1e-6, -1e-6))
         slope = np.subtract(*along) / 2e-6
         np.testing.assert_allclose(slope, 12.0 * factor * x**2, rtol=1e-6)
+
+
+# ---------------------------------------------------------- an array that is unpacked at once
+
+
+def twice_sine(x):
+    return 2.0 * np.sin(x)
+
+
+def in_a_list(x):
+    return [x[0] ** 2, x[1]]
+
+
+class Tripled:
+    def parts(self, x):
+        return 3.0 * x
+
+
+def unpacked(x, f):
+    a, b = f(x)
+    return a * b**2
+
+
+def unpacked_in_a_loop(x, f):
+    total = 0.0
+    for n in range(3):
+        a, (b, *_) = f(x * total + n)[0], f(x)
+        total = total + a * b + x[0]
+    return total
+
+
+@pytest.mark.parametrize("f", [twice_sine, in_a_list, Tripled().parts], ids=["array", "list", "m"])
+@pytest.mark.parametrize("whole", [unpacked, unpacked_in_a_loop])
+def test_what_a_function_gives_is_unpacked(whole, f):
+    x = np.array([0.3, 0.8])
+    tl.check_grads(whole, (x, f), order=2)
+    by_identity = derive(whole, Request("grad", ("x",), by_identity=True)).function
+    np.testing.assert_allclose(by_identity(x, f), tl.grad(whole)(x, f))

@@ -23,7 +23,12 @@ def require_real(y, x):
 linear("broadcast_like(g, x)", "unbroadcast(y_bar, g)", same_as(1), "maybe")
 
 
-nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=same_as(0))
+def _zeros_kind(call: ir.Call, kind_of: KindOf) -> Kind:
+    found = kind_of(call.args[0])
+    return UNKNOWN if found.form == "other" else found  # (those of a class have attributes)
+
+
+nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=_zeros_kind)
 nondifferentiable(runtime.scalar_seed, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 

@@ -334,12 +334,18 @@ def concatenate(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
 
 @rule(np.stack, kind=_stacked)
 def stack(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
-    if dtype is None:
+    if dtype is None and is_sequence(arrays):
         y_dot = np.stack(arrays_dot, axis=axis)
         arrays_bar = unstack(y_bar, axis)
+    elif dtype is None and is_array(arrays):
+        y_dot = np.stack(arrays_dot, axis=axis)
+        arrays_bar = np.moveaxis(y_bar, axis, 0)
+    elif dtype is None:
+        y_dot = np.stack(arrays_dot, axis=axis)
+        arrays_bar = nest_like(np.moveaxis(y_bar, axis, 0), arrays)
     else:
         y_dot = np.stack(arrays_dot, axis=axis, dtype=float_dtype(dtype), casting=casting)
-        arrays_bar = unstack(uncast(y_bar, dtype), axis)
+        arrays_bar = nest_like(np.moveaxis(uncast(y_bar, dtype), axis, 0), arrays)
 
 
 @rule(np.vstack, "numpy.row_stack", kind=lambda call, kind_of: Kind("array"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import deque
 from collections.abc import MappingView
 from typing import Any
@@ -219,6 +220,8 @@ _PLAIN = frozenset((float, int, bool, complex, str, type(None)))
 def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, np.inexact):
         return x.dtype.type(number)
+    if type(x) is Constant:
+        return x
     if isinstance(x, _NUMBERS) or x is None or isinstance(x, str):
         return float(number)
     if any(x is outer for outer in above):
@@ -238,7 +241,37 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return [_like(item, number, array, inside) for item in items]
     if isinstance(x, deque):
         return deque((_like(item, number, array, inside) for item in x), x.maxlen)
+    if isinstance(x, (type, types.ModuleType)):
+        return Constant(x)
     return float(number)
+
+
+class Constant(float):
+    """The adjoint or tangent of a class or a module, which stands where an object might: a zero,
+    whose attributes are zeros like those that it has. What is added to it or its attributes is
+    not kept.
+
+    >>> Constant(np).pi, Constant(np) + 0.5 == 0.0
+    (0.0, True)
+    """
+
+    _of: Any
+
+    def __new__(cls, of: Any) -> Constant:
+        made = super().__new__(cls, 0.0)
+        object.__setattr__(made, "_of", of)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return zeros_like(getattr(self._of, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """(What a class has is no part of an argument.)"""
+
+    def __add__(self, other: Any) -> Constant:
+        return self
+
+    __radd__ = __add__
 
 
 def conj(x: Any) -> Any:

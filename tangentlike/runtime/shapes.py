@@ -80,8 +80,9 @@ def reshape_like(g: Any, like: Any) -> Any:
     return np.reshape(g, shape)
 
 
-def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> list[Any]:
-    """Cut the adjoint of joined arrays into the adjoints of its parts.
+def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> Any:
+    """Cut the adjoint of joined arrays into the adjoints of its parts: a list, or an array where
+    these were the rows of one.
 
     Serves `concatenate` and all its relatives: how far a part reaches along `axis` follows
     from its size, and each piece gets the shape of its part (and is real where that is real).
@@ -101,7 +102,7 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> list[Any]:
         piece = reshape_like(g[before + (slice(begin, begin + extent),)], part)
         pieces.append(cast_like(piece, part) if g.dtype.kind == "c" else piece)
         begin += extent
-    return pieces
+    return pieces if isinstance(parts, (list, tuple)) else np.stack(pieces)
 
 
 def join_like(pieces: Sequence[Any], g: Any, axis: int | None = 0) -> Any:

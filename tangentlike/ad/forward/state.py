@@ -124,6 +124,8 @@ class Tangents:
                 return ir.Const(0.0)
             case ir.Display(form, items, keys):
                 return ir.Display(form, tuple(map(self.zeros, items)), keys)
+            case ir.Ref(obj=type()):  # (which may stand where an object might)
+                return self.call("zeros_like", expr)
         kind = self.kind_of(expr)
         if kind.cls is SHADOW.cls:
             return self.call("Shadow")

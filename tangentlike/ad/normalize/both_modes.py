@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...analysis.refusals import unknown_class
 from ...ir.kind import OTHER, Kind
 from ...rules import programs
 from ...rules.book import resolve
+from ...runtime import pair_of, tangent_of
 from ..context import Context
 from .container_calls import calls_containers, plain_container_calls
 from .iterators import no_dicts_for_their_items
@@ -45,8 +46,10 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     Before: `a, b = np.exp(x)`. After: `parts = np.exp(x); a, b = parts`. The rule of an
     operation is about its result as a whole, and the result of this one is no tuple. A
     namedtuple that is unpacked where it is made is named in the same way, and so is what a
-    function of the user's gives, unless it surely is a tuple: `a, b = split(x)`.
+    function of the user's, or one that only the running program knows, gives, unless it surely
+    is a tuple: `a, b = split(x)`.
     """
+    pairs = _derivatives_asked_for(function)
 
     def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
@@ -55,7 +58,7 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
                 if context.rule_for(value) is not None:
                     made_whole = form in ("array", "value")
                 else:
-                    made_whole = form != "tuple" and _is_of_user(value, context)
+                    made_whole = form != "tuple" and _is_of_user(value, pairs, context)
                 if made_whole or record_class(value) is not None:
                     parts = context.fresh("parts", context.kind_of(value), temporary=True)
                     again = dataclasses.replace(stmt, value=ir.Var(parts))
@@ -65,9 +68,23 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
-def _is_of_user(value: ir.Expr, context: Context) -> bool:
+def _is_of_user(value: ir.Expr, pairs: Container[str], context: Context) -> bool:
     fn = value.fn if isinstance(value, ir.Call) else None
+    if isinstance(fn, ir.Var):
+        return fn.name not in pairs
     return isinstance(fn, ir.Ref) and bool(context.is_callee(fn.obj))
+
+
+def _derivatives_asked_for(function: ir.Function) -> frozenset[str]:
+    """Names of derivatives that the program asks for when it runs: what they give is a tuple."""
+    return frozenset(
+        name
+        for stmt in ir.statements(function.body)
+        if isinstance(stmt, ir.Assign)
+        and isinstance(stmt.value, ir.Call)
+        and getattr(stmt.value.fn, "obj", None) in (pair_of, tangent_of)
+        for name in ir.binds(stmt)
+    )
 
 
 # --------------------------------------------------------------------------------------------------
