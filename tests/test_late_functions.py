@@ -252,7 +252,7 @@ def twice_sine(x):
     return 2.0 * np.sin(x)
 
 
-def in_a_list(x):
+def in_two_items(x):
     return [x[0] ** 2, x[1]]
 
 
@@ -274,7 +274,9 @@ def unpacked_in_a_loop(x, f):
     return total
 
 
-@pytest.mark.parametrize("f", [twice_sine, in_a_list, Tripled().parts], ids=["array", "list", "m"])
+@pytest.mark.parametrize(
+    "f", [twice_sine, in_two_items, Tripled().parts], ids=["array", "list", "m"]
+)
 @pytest.mark.parametrize("whole", [unpacked, unpacked_in_a_loop])
 def test_what_a_function_gives_is_unpacked(whole, f):
     x = np.array([0.3, 0.8])
