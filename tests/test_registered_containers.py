@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.pytree import leaves
 
 
 class Dense:
@@ -182,3 +183,29 @@ def test_what_is_refused() -> None:
             tl.register_container(cls, flatten_dense, lambda rest, items: items)
     with pytest.raises(tl.TangentlikeError, match="takes a class"):
         tl.register_container("Dense", flatten_dense, flatten_dense)  # type: ignore
+
+
+def shared_levels(count: int) -> list[object]:
+    """Lists in lists, each of which holds the next one twice."""
+    held: list[object] = [np.ones(2), 1.5]
+    for _ in range(count):
+        held = [held, held]
+    return held
+
+
+def test_what_is_held_by_many_is_walked_once() -> None:
+    value = shared_levels(40)  # (a walk through all ways to it would not end)
+    assert leaves.has_leaf(value) and not leaves.has_leaf(shared_levels(0)[:0])
+    assert not leaves.is_complex(value) and leaves.is_complex([value, [1j]])
+    assert not leaves.contains_itself(value)
+    value.append([value])
+    assert leaves.contains_itself(value)
+
+
+def test_arrays_that_are_held_twice_are_found_twice() -> None:
+    assert len(leaves.arrays(shared_levels(1))) == 2
+    assert len(leaves.arrays(shared_levels(40))) >= 2
+    child: dict[str, object] = {"w": np.ones(2)}
+    parent = {"child": child, "v": np.zeros(2)}
+    child["parent"] = parent  # (found by one way only, each)
+    assert len(leaves.arrays(parent)) == 2 and len(leaves.arrays([child, child])) == 4

@@ -24,6 +24,7 @@ from .. import ir, runtime
 from .facts import fact
 from .index import forms, references
 from .nodes import quickened, replaced
+from .visitor import of_node
 
 # Attributes of an array that say nothing of its entries: what follows from its shape and type, how
 # it lies in memory, and all of them.
@@ -263,12 +264,12 @@ class Kind:
     def with_shape(self, shape: Shape) -> Kind:
         return replaced(self, shape=shape)
 
-    @property
+    @functools.cached_property
     def checked(self) -> Kind:
         """The same without what no run checks of an object: of what numbers and arrays it holds."""
         return self.map_inside(_class_alone if self.form == "object" else _checked)
 
-    @property
+    @functools.cached_property
     def unheld(self) -> Kind:
         """What stays true of a value when anything may be put into it, and into what it holds.
         (Of which class an object is, each method of it asks.)"""
@@ -306,6 +307,7 @@ def _unheld(kind: Kind) -> Kind:
     return kind.unheld
 
 
+@of_node
 def _class_alone(kind: Kind) -> Kind:
     """What is known of an attribute of an object besides the numbers and arrays in it."""
     if kind.form in ("number", "array", "value"):

@@ -127,34 +127,43 @@ def leaves(
             yield from leaves(item, path + step, above | {id(value)})
 
 
-def has_leaf(value: Any, above: tuple[Any, ...] = ()) -> bool:
+# (What was walked is kept by identity, so that it is walked once though several hold it, or it
+# holds itself.)
+
+
+def has_leaf(value: Any, walked: dict[int, Any] | None = None) -> bool:
     """Whether anything inside carries a derivative."""
     if is_leaf(value):
         return True
-    if type(value) in PLAIN or any(value is outer for outer in above):
+    walked = {} if walked is None else walked
+    if type(value) in PLAIN or id(value) in walked:
         return False
-    inside, around = items_of(value), (*above, value)
-    return inside is not None and any(has_leaf(item, around) for item in inside)
+    walked[id(value)] = value
+    return any(has_leaf(item, walked) for item in items_of(value) or ())
 
 
-def contains_itself(value: Any, above: tuple[Any, ...] = ()) -> bool:
-    """Whether a container is inside itself, or anything in it is inside itself.
+def contains_itself(value: Any, walked: dict[int, tuple[Any, bool]] | None = None) -> bool:
+    """Whether a container is inside itself, or anything in it is inside itself. (`walked` says of
+    each whether all of it was looked at.)
 
-    >>> table = {"w": 1.0}
+    >>> table, one = {"w": 1.0}, {}
     >>> table["all"] = [table]
-    >>> contains_itself(table), contains_itself([{}, {}])
+    >>> contains_itself(table), contains_itself([one, one])
     (True, False)
     """
     if type(value) is np.ndarray or type(value) in PLAIN or is_flat(value):
         return False
-    if any(value is outer for outer in above):
-        return True
-    return any(contains_itself(item, (*above, value)) for item in items_of(value) or ())
+    walked = {} if walked is None else walked
+    if id(value) in walked:
+        return not walked[id(value)][1]
+    walked[id(value)] = value, False
+    found = any(contains_itself(item, walked) for item in items_of(value) or ())
+    walked[id(value)] = value, True
+    return found
 
 
-def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
-    """Whether a number or an array is complex, or anything in a container (`above` are those that
-    it is in: one may contain itself)."""
+def is_complex(value: Any, walked: dict[int, Any] | None = None) -> bool:
+    """Whether a number or an array is complex, or anything in a container."""
     kind = type(value)
     if kind is np.ndarray:  # the usual cases first: every call comes through here
         return bool(value.dtype.kind == "c")
@@ -165,13 +174,13 @@ def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
             return dtype_class(value) == "c"
         if isinstance(value, (complex, int, str)):
             return isinstance(value, complex)
-    for outer in above:
-        if value is outer:
-            return False
-    around = (*above, value)
+    walked = {} if walked is None else walked
+    if id(value) in walked:
+        return False
+    walked[id(value)] = value
     for item in value if kind is tuple or kind is list else held_by(value) or ():
         kind = type(item)
-        if kind is complex or (kind not in PLAIN and is_complex(item, around)):
+        if kind is complex or (kind not in PLAIN and is_complex(item, walked)):
             return True
     return False
 
@@ -184,19 +193,29 @@ def is_foreign(value: Any) -> bool:
 
 
 def arrays(value: Any) -> list[Any]:
-    """All arrays inside a value, of whatever dtype."""
+    """All arrays inside a value, of whatever dtype. What is held more than once is found twice, as
+    are the arrays in it.
+
+    >>> rows = [np.ones(2)]
+    >>> len(arrays([rows, rows, [rows, rows]]))
+    2
+    """
     found: list[Any] = []
-    _add_arrays(value, found, ())
+    _add_arrays(value, found, {})
     return found
 
 
-def _add_arrays(value: Any, found: list[Any], above: tuple[Any, ...]) -> None:
+def _add_arrays(value: Any, found: list[Any], walks: dict[int, list[Any]]) -> None:
+    """`walks` are those through each container (two will do), None the one that is under way."""
     if is_array(value):
         found.append(value)
-    elif not is_flat(value) and not any(value is outer for outer in above):
-        around = (*above, value)
-        for item in held_by(value) or ():
-            _add_arrays(item, found, around)
+    elif not is_flat(value):
+        own = walks.setdefault(id(value), [])
+        if not own or (len(own) == 1 and own[0] is not None):
+            own.append(None)
+            for item in held_by(value) or ():
+                _add_arrays(item, found, walks)
+            own[-1] = value
 
 
 def rebuild(value: Any, items: list[Any]) -> Any:

@@ -467,7 +467,7 @@ def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised; `sizes` has
     other names for sizes of arrays."""
     if kind.form == "object":
-        return kind.map_inside(rough)
+        return _rough_object(kind)
     if kind in (FUNCTION, NOTHING) or kind.module is not None:
         return kind
     shape = kind.shape
@@ -484,6 +484,11 @@ def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
         names=kind.names,
         lasting=kind.lasting,
     )
+
+
+@ir.of_node
+def _rough_object(kind: Kind) -> Kind:
+    return kind.map_inside(rough)
 
 
 def _size(dim: Dim, sizes: Mapping[Dim, Dim]) -> Dim:

@@ -30,7 +30,7 @@ from .analyses import (
     READ,
     REDUCTION,
     TAKEN,
-    analyses,
+    Analyses,
     preserved,
 )
 from .coalesce import coalesce_names, name_after_users, of_statements
@@ -99,12 +99,12 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     function, facts = coalesce_names(function, facts)
     asked.append(facts)
     nested = function
-    if not facts.by_identity and analyses(function, facts).patterns & ADDITION:
+    if not facts.by_identity and Analyses(function, facts).patterns & ADDITION:
         nested = gather_contributions(function, facts)
     nested = nest_single_uses(nested, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)
-    if analyses(function, facts).patterns & OWN:
+    if Analyses(function, facts).patterns & OWN:
         for finish in _FINISHING:
             function = finish(function, facts)
     return function
@@ -112,12 +112,12 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
 
 def _rounds(function: ir.Function, facts: Facts) -> ir.Function:
     done: dict[Pass, ir.Function] = {}
-    forms, of = analyses(function, facts).patterns, function
+    forms, of = Analyses(function, facts).patterns, function
     for _ in range(_ROUNDS):
         before = function
         for change, needs in PASSES:
             if function is not of:
-                forms, of = analyses(function, facts).patterns, function
+                forms, of = Analyses(function, facts).patterns, function
             if forms & needs == needs and done.get(change) is not function:
                 made = change(function, facts)
                 done[change] = function = preserved(function, made, facts, change.__name__)

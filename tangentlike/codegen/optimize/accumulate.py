@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from ... import ir, runtime
+from ... import ir
 from ...analysis.memory import is_unwritable_view
 from ...ir.facts import fact
 from ...ir.index import forms, references
 from .algebra import ADD, NEG, SUB, is_literal, product_of
-from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Asking, analyses, patterns_of
+from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Analyses, Asking, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name, words
 from .nest import LINE, depth, statement_width
@@ -209,23 +209,11 @@ class _Merging(Asking):
             return None if sources(value, self.facts, True) else value
         assert isinstance(zero, ir.Call) and isinstance(zero.fn, ir.Ref)
         like = zero.args[0]
-        if is_number(value, self.facts):
-            return self._filled(zero.fn, like, value)
         shape = self.shapes.of(like)
         names = {n for n in ir.names_in(value) if self.facts.kind(n).form != "number"}
         if shape is None or shape != self.shapes.of(value) or names != ir.names_in(like):
             return None  # another array may have another dtype
         return None if sources(value, self.facts, True) else value
-
-    def _filled(self, zeros_like: ir.Ref, like: ir.Expr, value: ir.Expr) -> ir.Expr | None:
-        if runtime_name(zeros_like.obj):
-            ones = getattr(runtime, "ones_like", None)
-            if ones is None or value != ir.Const(1.0):
-                return None
-            return ir.Call(ir.Ref("ones_like", ones), (like,))
-        if value == ir.Const(1.0):
-            return ir.Call(self.facts.numpy_function("ones_like"), (like,))
-        return ir.Call(self.facts.numpy_function("full_like"), (like, value))
 
     def _forget(self, zeros: dict[ir.Expr, Zero], stmt: ir.Stmt, at: int) -> None:
         """A zero that may have been read or written is no pending zero any more.
@@ -376,7 +364,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     """
     if _may_be_complex(function, facts):
         return function
-    sharing = analyses(function, facts).sharing
+    sharing = Analyses(function, facts).sharing
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
     given = _parts_of_parameters(function) | _unwritable(function, facts)
 

@@ -53,43 +53,25 @@ _SHAPES = _of_facts(Shapes)
 _REAL = _of_facts(RealNames)
 
 
+def _answer(analysis: Callable[..., _T]) -> cached_property[_T]:
+    return cached_property(lambda known: known.manager.get(analysis, known.function))
+
+
 class Analyses:
     """Facts about one program; each worked out when first asked for."""
 
+    patterns = _answer(_patterns)  # the forms that its statements have
+    pinned = _answer(_PINNED)  # names that must stay what they are
+    live = _answer(_liveness)  # which names are live where
+    sharing = _answer(_SHARING)  # which names may share memory
+    shapes = _answer(_SHAPES)  # what is known of the shapes of names
+    real = _answer(_REAL)  # which names are surely bound to real values
+
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.function = function
+        self.facts = facts
         self.manager = facts.manager
         self.manager.setting = facts
-
-    @cached_property
-    def patterns(self) -> int:
-        """The forms that its statements have."""
-        return self.manager.get(_patterns, self.function)
-
-    @cached_property
-    def pinned(self) -> frozenset[str]:
-        """Names that must stay what they are."""
-        return self.manager.get(_PINNED, self.function)
-
-    @cached_property
-    def live(self) -> Liveness:
-        """Which names are live where."""
-        return self.manager.get(_liveness, self.function)
-
-    @cached_property
-    def sharing(self) -> Sharing:
-        """Which names may share memory."""
-        return self.manager.get(_SHARING, self.function)
-
-    @cached_property
-    def shapes(self) -> Shapes:
-        """What is known of the shapes of names."""
-        return self.manager.get(_SHAPES, self.function)
-
-    @cached_property
-    def real(self) -> RealNames:
-        """Which names are surely bound to real values."""
-        return self.manager.get(_REAL, self.function)
 
 
 def preserved(old: ir.Function, new: ir.Function, facts: Facts, pass_: str) -> ir.Function:
@@ -103,19 +85,11 @@ def preserved(old: ir.Function, new: ir.Function, facts: Facts, pass_: str) -> i
 _PRESERVED = {"nest_single_uses": [_SHAPES], "remove_dead_code": [_SHAPES]}
 
 
-def analyses(function: ir.Function, facts: Facts) -> Analyses:
-    """The analyses of a program, shared by the passes that leave it as it is."""
-    return Analyses(function, facts)
-
-
-class Asking(ir.Rewriter):
+class Asking(ir.Rewriter, Analyses):
     """A pass over one program, which works facts out when it first asks for them: most passes find
     nothing to do before they need any. `indentation` is that of the block it is at."""
 
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        self.known = analyses(function, facts)
-        self.indentation = 4
+    indentation = 4
 
     def nested(self, stmt: _S) -> _S:
         """A statement with its nested blocks rewritten."""
@@ -135,26 +109,6 @@ class Asking(ir.Rewriter):
             if other.writes and self.sharing.meet(effect.content, other.writes):
                 return False
         return True
-
-    @property
-    def pinned(self) -> frozenset[str]:
-        """Names that must stay what they are."""
-        return self.known.pinned
-
-    @property
-    def live(self) -> Liveness:
-        """Which names are live where."""
-        return self.known.live
-
-    @property
-    def sharing(self) -> Sharing:
-        """Which names may share memory."""
-        return self.known.sharing
-
-    @property
-    def shapes(self) -> Shapes:
-        """What is known of the shapes of names."""
-        return self.known.shapes
 
 
 # --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ...ir.facts import Facts as Manager
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ...ir.names import Names
-from .analyses import analyses
+from .analyses import Analyses
 from .effects import Effect
 from .facts import Facts, Profile, derived_names
 from .stacks import taped_names, unpacked_names
@@ -43,7 +43,7 @@ def coalesce_names(function: ir.Function, facts: Facts) -> tuple[ir.Function, Fa
     groups = _groups(function, facts)
     if not groups:
         return function, facts
-    live = analyses(function, facts).live
+    live = Analyses(function, facts).live
     conflicts = _conflicts(function, live, groups)
     renaming: dict[str, str] = {}
     for group in groups:
@@ -95,7 +95,7 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
                 pairs[name] = source
     if not pairs:
         return function
-    found, index = analyses(function, facts), fact(ProgramIndex, function)
+    found, index = Analyses(function, facts), fact(ProgramIndex, function)
     outside = found.pinned.union(function.param_names)
     for name in [*pairs]:
         readers = [index.statements[number] for number in index.uses.get(name, ())]
@@ -140,7 +140,7 @@ def _groups(function: ir.Function, facts: Facts) -> list[list[str]]:
     for name in _bound_names(function):
         found.setdefault(user_name(name, facts.original), []).append(name)
     several = [group for group in found.values() if len(group) > 1]
-    pinned = analyses(function, facts).pinned if several else frozenset()
+    pinned = Analyses(function, facts).pinned if several else frozenset()
     groups = ([name for name in group if name not in pinned] for group in several)
     return [group for group in groups if len(group) > 1]
 

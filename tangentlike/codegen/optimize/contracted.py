@@ -341,16 +341,16 @@ def stored_first(
     return x_bar
     """
     known = ((f, facts.get(f.name)) for f in functions)
-    return tuple(f if k is None else _First(f, k).function(f) for f, k in known)
+    return tuple(f if k is None else _First(f, k).result() for f, k in known)
 
 
 class _First(Asking):
-    def function(self, function: ir.Function) -> ir.Function:
+    def result(self) -> ir.Function:
         """The function, where its adjoints are real numbers, each with a name."""
         plain = self.facts.real and not self.facts.by_identity
-        stmts = ir.statements(function.body) if plain else ()
+        stmts = ir.statements(self.function.body) if plain else ()
         adds = any(type(s) is ir.Update and type(s.target) is ir.Index for s in stmts)
-        return self.rewritten(function) if adds else function
+        return self.rewritten(self.function) if adds else self.function
 
     def block(self, block: ir.Block) -> ir.Block:
         zeros: dict[str, list[ir.Expr]] = {}  # the keys at which something was added

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from ... import ir, runtime
 from ...analysis.structure import Liveness, exposed, exposed_before
-from .analyses import analyses
+from .analyses import Analyses
 from .effects import (
     OUTSIDE,
     Effect,
@@ -39,7 +39,7 @@ def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
     print(y)
     return y
     """
-    known = analyses(function, facts)
+    known = Analyses(function, facts)
     sharing, pinned = known.sharing, known.pinned
     needed = _Marking(sharing, facts, pinned).run(function)
     body = ir.rewrite(function.body, lambda stmt: None if id(stmt) in needed else ())

@@ -23,16 +23,15 @@ from .algebra import (
     Product,
     build,
     build_sum,
-    is_literal,
     merge_terms,
     ordered,
     product_of,
     terms_of,
     turned,
 )
-from .analyses import Analyses, analyses
+from .analyses import Asking
 from .effects import effect_of, is_pure
-from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
+from .facts import Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
 
@@ -53,25 +52,19 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     x_bar = x_bar - 2.0 * y_bar * x_bar
     return x_bar
     """
-    known = analyses(function, facts)
-    shapes = known.shapes
-    before, settled = facts.cache.get(_Fold, (shapes, {}))
-    if not shapes.is_within(before):
-        settled = {}
-    facts.cache[_Fold] = (shapes, settled)
-    fold = _Fold(facts, known, settled)
-    return fold.rewritten(function)
+    return _Fold(function, facts).rewritten(function)
 
 
-class _Fold(ir.Rewriter):
+class _Fold(Asking):
     """`settled`: statements, and expressions in derived ones, by id that nothing can be folded in,
     as far as shapes are known."""
 
-    def __init__(self, facts: Facts, known: Analyses, settled: dict[int, Any]) -> None:
-        self.facts = facts
-        self.known = known
-        self.shapes = known.shapes
-        self.settled = settled
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        super().__init__(function, facts)
+        before, self.settled = facts.cache.get(_Fold, (self.shapes, dict[int, Any]()))
+        if not self.shapes.is_within(before):
+            self.settled = {}
+        facts.cache[_Fold] = (self.shapes, self.settled)
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if ir.is_compound(stmt):
@@ -202,8 +195,6 @@ class _Fold(ir.Rewriter):
             return ir.rebuild(new, self._measured)
         if fn.text == "@" or name in ("outer", "dot"):
             return self._sign_first(new)
-        if fn.obj is np.where and len(new.args) == 3 and new.args[2] == ir.Const(0.0):
-            return self._narrow_choice(new)
         if fn.obj in (np.sum, np.expand_dims):
             return self._product(new)
         return self._helper(new, runtime_name(fn.obj))
@@ -212,7 +203,7 @@ class _Fold(ir.Rewriter):
     def sized(self) -> dict[str, str]:
         """For temporaries, what has the same size and is there anyway: an argument, or that of
         which they were computed."""
-        return self.shapes.sized(self.known.function, self.facts)
+        return self.shapes.sized(self.function, self.facts)
 
     def _measured(self, expr: ir.Expr) -> ir.Expr:
         """What the size, shape or rank of an expression is asked of."""
@@ -270,8 +261,6 @@ class _Fold(ir.Rewriter):
         return call
 
     def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
-        if isinstance(call, ir.Call) and call.fn == DIV:
-            call = self._narrow_quotient(call)
         taken = product_of(call)
         product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
         if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
@@ -298,7 +287,7 @@ class _Fold(ir.Rewriter):
     @cached_property
     def scaled(self) -> dict[str, tuple[float, ir.Expr]]:
         """Temporaries that are a number times another name, as long as they are read."""
-        function = self.known.function
+        function = self.function
         stmts = list(ir.statements(function.body))
         count = ir.bindings(stmts, function.param_names)
         found: dict[str, tuple[float, ir.Expr]] = {}
@@ -312,7 +301,7 @@ class _Fold(ir.Rewriter):
                 ):
                     found[name] = by, x
         writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts if found))
-        meets = self.known.sharing.meet
+        meets = self.sharing.meet
         return {n: v for n, v in found.items() if not meets((n, *ir.names_in(v[1])), writes)}
 
     def _spelled_out(self, term: Product) -> Product:
@@ -384,28 +373,11 @@ class _Fold(ir.Rewriter):
             else replace(product, factors=tuple(factors))
         )
 
-    def _narrow_choice(self, call: ir.Call) -> ir.Call:
-        """`np.where(m, 1.0, 0.0)` for `np.where(m, np.ones_like(y), 0.0)`, m shaped as y."""
-        mask, value, zero = call.args
-        like = _spread_over(value)
-        if like is None or not self._has_shape_of(mask, like):
-            return call
-        return replace(call, args=(mask, _unspread(value), zero))
-
-    def _narrow_quotient(self, call: ir.Call) -> ir.Call:
-        over, under = call.args
-        like = _spread_over(over)
-        if like is None or not self._has_shape_of(under, like):
-            return call
-        return ir.Call(call.fn, (_unspread(over), under), call.kwargs, call.at)
-
     def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
         shape = self.shapes.of(like)
         return shape is not None and self.shapes.of(expr) == shape
 
     def _helper(self, call: ir.Call, name: str) -> ir.Expr:
-        if name in SUMMING_RUNTIME:
-            return _summed_within(call)
         if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
             return call
         inner, like = call.args
@@ -419,8 +391,6 @@ class _Fold(ir.Rewriter):
                 return inner
             if name == "broadcast_like" and self._has_shape_of(like, other):
                 return ir.Call(call.fn, (within, like), (), call.at)
-        if name == "broadcast_like" and is_literal(inner):
-            return self._filled(call, inner, like)
         if name == "unbroadcast" and _is_known(inner) and inner.fn == NEG:  # type: ignore[union-attr]
             (positive,) = inner.args  # type: ignore[union-attr]
             if self.floating(positive):
@@ -430,30 +400,11 @@ class _Fold(ir.Rewriter):
     def _stays_real(self, inner: ir.Expr, like: ir.Expr) -> bool:
         """Whether no imaginary part of `inner` has to go because `like` is real."""
         complex_ = isinstance(like, ir.Var) and self.facts.kind(like.name).dtype == "complex"
-        return self.facts.real or complex_ or self.known.real.covers(inner)
-
-    def _filled(self, call: ir.Call, number: ir.Expr, like: ir.Expr) -> ir.Expr:
-        """A literal spread over a shape is an array of ones, or of that number."""
-        if not isinstance(like, ir.Var) or self.facts.kind(like.name).form != "array":
-            return call
-        if not self.floating(like):
-            return call
-        if number == ir.Const(1.0):
-            return ir.Call(self.facts.numpy_function("ones_like"), (like,))
-        return ir.Call(self.facts.numpy_function("full_like"), (like, number))
+        return self.facts.real or complex_ or self.real.covers(inner)
 
 
 _IADD = ir.Ref("+=", operator.iadd)
 _ISUB = ir.Ref("-=", operator.isub)
-
-
-def _summed_within(call: ir.Call) -> ir.Expr:
-    """`matmul_bar_a(unbroadcast(g, y), a, b)` is `matmul_bar_a(g, a, b)`: it knows y by a and b."""
-    first, *others = call.args
-    match first:
-        case ir.Call(fn=ir.Ref(obj=obj), args=(g, _)) if runtime_name(obj) == "unbroadcast":
-            return ir.Call(call.fn, (g, *others), call.kwargs, call.at)
-    return call
 
 
 def _spread_over(expr: ir.Expr) -> ir.Expr | None:
@@ -463,12 +414,6 @@ def _spread_over(expr: ir.Expr) -> ir.Expr | None:
     if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
         return expr.args[1]
     return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
-
-
-def _unspread(expr: ir.Expr) -> ir.Expr:
-    """The g of `broadcast_like(g, x)`, 1.0 of `ones_like(x)`."""
-    assert isinstance(expr, ir.Call)
-    return ir.Const(1.0) if _is_like(expr, _ONES) else expr.args[0]
 
 
 def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:

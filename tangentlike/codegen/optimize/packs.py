@@ -30,7 +30,7 @@ from ...errors import Place
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
-from .analyses import analyses
+from .analyses import Analyses
 from .effects import effect_of, pinned_names
 from .facts import Facts
 from .stacks import created_lists, is_push, taped_names, unpacked_names
@@ -284,7 +284,7 @@ class _Packs:
         pops = sum(is_pop_of(part, stack) for part in parts)
         if pops != 1 or isinstance(stmt, ir.While) or name in side.touched(stmt):
             return False
-        live = analyses(side.function, side.facts).live
+        live = Analyses(side.function, side.facts).live
         return not live.is_live_after(stmt, name)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import ir
-from .analyses import COPIED, COPY, Asking, analyses, patterns_of
-from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, stack_name
+from .analyses import COPIED, COPY, Analyses, Asking, patterns_of
+from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted
 from .facts import Facts, runtime_name
 from .sharing import sources
 
@@ -31,7 +31,7 @@ def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
     s_bar = r_bar * x
     return s_bar + r_bar
     """
-    pinned = analyses(function, facts).pinned
+    pinned = Analyses(function, facts).pinned
     return ir.with_body(function, _Propagation(facts, pinned).block(function.body))
 
 
@@ -285,8 +285,8 @@ def source_of(expr: ir.Expr) -> ir.Expr | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Bindings that wait: `t = h; h = saved.pop()` keeps the old value of h only because the new one
-# comes early. After the last reader of t it may come without a second name; so an adjoint that
+# Bindings that wait: `t = h; h = e` keeps the old value of h only because the new one comes early.
+# After the last reader of t it may come without a second name; so an adjoint that
 # updates itself comes last among the contributions of its statement.
 
 
@@ -297,13 +297,13 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
     >>> from tangentlike.codegen.print import show
     >>> from .facts import derived
     >>> f = derived(program('''t = h
-    ... h = h_saved.pop()
+    ... h = g * k
     ... s_bar = h_bar * (1.0 - t * t)
     ... w_bar += np.outer(s_bar, h)
     ... return w_bar'''), "restore")
     >>> print(show(delay_restores(f, Facts()).body))
     s_bar = h_bar * (1.0 - h * h)
-    h = h_saved.pop()
+    h = g * k
     w_bar += np.outer(s_bar, h)
     return w_bar
     """
@@ -357,9 +357,8 @@ class _Delay(Asking):
         for at in range(position + 1, len(stmts)):
             effect = effect_of(stmts[at], self.facts)
             match stmts[at]:
-                case ir.Assign(target=str(target), value=value) if target == name:
-                    movable = is_trusted(stmts[at]) and (effect.silent or _is_pop(value))
-                    return at if movable else None
+                case ir.Assign(target=str(target)) if target == name:
+                    return at if is_trusted(stmts[at]) and effect.silent else None
             if not effect.binds.isdisjoint((name, kept)):
                 return None
         return None
@@ -368,18 +367,7 @@ class _Delay(Asking):
         """Whether a statement may not come before the pop, or not read h for t."""
         if name in other.reads or name in other.binds:
             return True
-        stacks = frozenset(map(stack_name, pop.writes))
-        if other.fixed or not stacks.isdisjoint(other.reads | other.binds):
-            return True
-        return not self.can_move(pop, (other,))
-
-
-def _is_pop(expr: ir.Expr) -> bool:
-    match expr:
-        case ir.Call(fn=ir.Attribute(ir.Var(), "pop"), args=(), kwargs=()):
-            return True
-        case _:
-            return False
+        return other.fixed or not self.can_move(pop, (other,))
 
 
 def _renamed(stmt: ir.Stmt, old: str, new: str) -> ir.Stmt:

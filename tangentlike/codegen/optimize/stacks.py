@@ -11,7 +11,7 @@ from typing import Any
 from ... import ir
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, references
-from .analyses import Asking, analyses
+from .analyses import Analyses, Asking
 from .effects import effect_of, expr_effect, is_pure, is_trusted
 from .facts import Facts
 
@@ -36,7 +36,7 @@ def remove_stacks(
     stacks = set(names)
     if not stacks:
         return function
-    live = analyses(function, facts).live
+    live = Analyses(function, facts).live
     for stmt in ir.statements(function.body):
         for name in sorted(stacks & ir.reads(stmt)):
             value, popped = _pushed(stmt, name), _popped(stmt, name)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 
 from ... import ir
-from .analyses import Asking, analyses
+from .analyses import Analyses, Asking
 from .effects import effect_of, expr_effect, is_trusted, root_names
 from .facts import Facts, runtime_name
 from .propagate import source_of
@@ -36,7 +36,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     A[k] *= x
     return A
     """
-    sharing = analyses(function, facts).sharing
+    sharing = Analyses(function, facts).sharing
     guarding = set(map(id, _guarding(function)))
 
     def one(stmt: ir.Stmt) -> ir.Stmt:
