@@ -15,7 +15,7 @@ import inspect
 import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -375,6 +375,60 @@ def program(text: str, namespace: Mapping[str, Any] | None = None) -> Function:
     body = StatementReader(source, lookup, names).block(tree.body)
     function = Function("f", tuple(map(Param, params)), body, source.header(1))
     return split_targets(function, names)
+
+
+_program = functools.lru_cache(maxsize=256)(program)  # (of templates)
+
+
+def instead(
+    stmt: ir.Stmt, text: str, names: Names, temporaries: set[str], **given: Expr
+) -> list[ir.Stmt]:
+    """What a text of Python says, in the place of a statement of the user's.
+
+    Names that are `given` stand for expressions; `result` is what the statement binds (it is an
+    `Assign`, or a `Do`, which drops it); what else the text binds are new temporaries.
+
+    >>> from tangentlike.codegen.print import show
+    >>> (stmt,) = program("last = d.popitem()").body
+    >>> text = "keys = list(d); key = keys[-1]; result = (key, d.pop(key))"
+    >>> print(show(tuple(instead(stmt, text, Names(("key",)), set(), d=Var("table")))))
+    keys = list(table)
+    key2 = keys[-1]
+    last = (key2, table.pop(key2))
+    """
+    body, place = _program(text).body, stmt.origin.place
+    target = getattr(stmt, "target", None)
+    result = {_RESULT: Var(target)} if isinstance(target, str) else {}
+    values: dict[str, Expr] = {**given, "result": Var(_RESULT)}
+    for name in ir.bindings(ir.statements(body)):
+        if name not in values:
+            values[name] = Var(made := names.fresh(name))
+            temporaries.add(made)
+
+    def placed(expr: Expr) -> Expr:
+        expr = ir.rebuild(expr, placed)
+        return ir.replaced(expr, at=place) if hasattr(expr, "at") else expr
+
+    def put(part: ir.Stmt) -> Sequence[ir.Stmt]:
+        match part:
+            case ir.Assign(target, value) if target == _RESULT:
+                if isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple):
+                    items = value.items if isinstance(value, ir.Display) else ()
+                    if len(items) == len(stmt.target):  # (an unpacked value is no display)
+                        pairs = zip(stmt.target, items, strict=True)
+                        return [replace(stmt, target=t, value=v) for t, v in pairs]
+                if isinstance(stmt, ir.Assign):
+                    return (replace(stmt, value=value),)
+                return (ir.Do(value, stmt.origin),) if isinstance(value, ir.Call) else ()
+            case ir.Store(target) | ir.Update(target) if hasattr(target, "at"):
+                part = ir.replaced(part, target=ir.replaced(target, at=place))
+        return (ir.replaced(part, origin=stmt.origin),)
+
+    renamed = ir.renamed(ir.rewrite(body, expression=placed), values)
+    return list(ir.rewrite(renamed, expression=lambda e: ir.substitute(e, result), after=put))
+
+
+_RESULT = "$result"  # (no name of the user's)
 
 
 def default_names() -> dict[str, Any]:

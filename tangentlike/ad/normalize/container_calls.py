@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterator
 
 from ... import ir, runtime
 from ...analysis.record_types import is_replace
+from ...frontend.lower import instead
 from ..context import LEN, Context
 from ..specialize.function_values import is_partial, starred_name
 
@@ -192,31 +193,27 @@ class _Speller(ir.Rewriter):
     def method(
         self, stmt: ir.Assign | ir.Do, base: ir.Var, method: str, call: ir.Call
     ) -> list[ir.Stmt] | None:
-        origin = stmt.origin
         match method, call.args:
             case "setdefault", (key, other):
-                return self.setdefault(stmt, base, key, other)
+                text = "if not key in d: d[key] = other"
+                text += "\nresult = d[key]" if isinstance(stmt, ir.Assign) else ""
+                return self.instead(stmt, text, d=base, key=key, other=other)
             case "pop", (key, other):
-                pop = dataclasses.replace(call, args=(key,))
-                there: ir.Stmt = ir.Do(pop, origin)
-                missing: ir.Block = ()
-                if isinstance(stmt, ir.Assign):
-                    there = ir.Assign(stmt.target, pop, origin)
-                    missing = (ir.Assign(stmt.target, other, origin),)
-                return [ir.If(ir.Call(IN, (key, base)), (there,), missing, origin)]
+                text = "if key in d:\n    result = d.pop(key)"
+                text += "\nelse:\n    result = other" if isinstance(stmt, ir.Assign) else ""
+                return self.instead(stmt, text, d=base, key=key, other=other)
             case "sort", () if isinstance(stmt, ir.Do) and not self._sorts_array(base, call):
-                items = self.temporary("items")
-                whole = ir.Index(base, ir.Slice(), origin.place)
-                ordered = ir.Assign(items, call, origin)
-                store = ir.Store(whole, ir.Var(items), origin)
-                return [*self.sorted(ordered, base, call.kwargs), store]
+                before, xs, order = self.order(stmt, base, call.kwargs)
+                text = "items = take_items(xs, order); old[:] = items"
+                given = {"xs": xs, "order": ir.Var(order), "old": base}
+                return [*before, *self.instead(stmt, text, **given)]
             case "remove", (value,) if isinstance(stmt, ir.Do):
-                place = self.temporary("place")
-                index = ir.Call(ir.Attribute(base, "index"), (value,), at=call.at)
-                pop = ir.Call(ir.Attribute(base, "pop"), (ir.Var(place),), at=call.at)
-                return [ir.Assign(place, index, origin), ir.Do(pop, origin)]
-            case "popitem", ():
-                return self.popitem(stmt, base, call)
+                text = "place = xs.index(value); xs.pop(place)"
+                return self.instead(stmt, text, xs=base, value=value)
+            case "popitem", ():  # (the newest entry)
+                keys = f"{base.name}_keys"
+                text = f"{keys} = list(d); key = {keys}[-1]; value = d.pop(key)"
+                return self.instead(stmt, f"{text}; result = (key, value)", d=base)
             case "copy", () if isinstance(stmt, ir.Assign):
                 again = _COPIES.get(self.context.kind_of(base).form)
                 copied = None if again is None else ir.Call(again, (base,), at=call.at)
@@ -226,25 +223,6 @@ class _Speller(ir.Rewriter):
             case "_replace", () if isinstance(stmt, ir.Assign):
                 return self.replaced(stmt, base, call)
         return None
-
-    def popitem(self, stmt: ir.Assign | ir.Do, base: ir.Var, call: ir.Call) -> list[ir.Stmt]:
-        """The newest entry, by its key."""
-        origin = stmt.origin
-        keys, key, value = map(self.temporary, (f"{base.name}_keys", "key", "value"))
-        listed = ir.Call(_COPIES["list"], (base,), at=call.at)
-        pop = ir.Call(ir.Attribute(base, "pop"), (ir.Var(key),), at=call.at)
-        found: list[ir.Stmt] = [
-            ir.Assign(keys, listed, origin),
-            ir.Assign(key, ir.Index(ir.Var(keys), ir.Const(-1), origin.place), origin),
-            ir.Assign(value, pop, origin),
-        ]
-        if isinstance(stmt, ir.Do):
-            return found
-        pair = ir.Display("tuple", (ir.Var(key), ir.Var(value)))
-        if isinstance(stmt.target, str):
-            return [*found, dataclasses.replace(stmt, value=pair)]
-        both = zip(stmt.target, pair.items, strict=False)
-        return [*found, *(dataclasses.replace(stmt, target=t, value=v) for t, v in both)]
 
     def _sorts_array(self, base: ir.Var, call: ir.Call) -> bool:
         """Whether `b.sort(...)` is surely the method of an array."""
@@ -264,28 +242,12 @@ class _Speller(ir.Rewriter):
         if stmt.target not in self.context.temporaries:
             return None
         assert isinstance(call.fn, ir.Ref)
-        target: ir.Target = self.temporary("item")
-        item: ir.Expr = ir.Var(str(target))
+        item = "item"
         if call.fn.obj is not reversed:
-            pair = call.fn.obj is enumerate
-            parts = [self.temporary("item") for _ in range(2 if pair else len(call.args))]
-            target, item = tuple(parts), ir.Display("tuple", tuple(map(ir.Var, parts)))
-        held = self.temporary("item")
-        append = ir.Call(ir.Attribute(ir.Var(str(stmt.target)), "append"), (ir.Var(held),))
-        body = (ir.Assign(held, item, stmt.origin), ir.Do(append, stmt.origin))
-        empty = dataclasses.replace(stmt, value=ir.Display("list", ()))
-        return [empty, ir.For(target, call, body, stmt.origin)]
-
-    def setdefault(
-        self, stmt: ir.Assign | ir.Do, base: ir.Var, key: ir.Expr, other: ir.Expr
-    ) -> list[ir.Stmt]:
-        entry = ir.Index(base, key, stmt.origin.place)
-        store = ir.Store(entry, other, stmt.origin)
-        missing = ir.Call(NOT, (ir.Call(IN, (key, base)),))
-        found: list[ir.Stmt] = [ir.If(missing, (store,), (), stmt.origin)]
-        if isinstance(stmt, ir.Assign):
-            found.append(ir.Assign(stmt.target, entry, stmt.origin))
-        return found
+            count = 2 if call.fn.obj is enumerate else len(call.args)
+            item = "".join(f"item{n or ''}, " for n in range(count))
+        text = f"result = []\nfor {item} in taken:\n    held = {item}\n    result.append(held)"
+        return self.instead(stmt, text, taken=call)
 
     def sorted(
         self, stmt: ir.Assign, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
@@ -295,7 +257,7 @@ class _Speller(ir.Rewriter):
         return [*before, dataclasses.replace(stmt, value=items)]
 
     def order(
-        self, stmt: ir.Assign, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
+        self, stmt: ir.Stmt, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
     ) -> tuple[list[ir.Stmt], ir.Var, str]:
         """Statements that name the places of the items in their order. A key that captures values
         is called here, item by item, so that it is a function like any other."""
@@ -336,6 +298,9 @@ class _Speller(ir.Rewriter):
         field, value = call.kwargs[-1]
         last = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
         return [*found, dataclasses.replace(stmt, value=last)]
+
+    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
+        return instead(stmt, text, self.context.names, self.context.temporaries, **given)
 
     def temporary(self, wanted: str) -> str:
         name = self.context.names.fresh(wanted)

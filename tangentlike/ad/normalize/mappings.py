@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import operator
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -28,6 +27,7 @@ from ... import ir
 from ...analysis.evidence import contents, told_apart
 from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
+from ...frontend.lower import instead
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ...ir.names import Names
@@ -36,7 +36,6 @@ from ..loops import is_call
 
 _VIEWS = ("items", "values")
 _LIST = ir.Ref("list", list)
-_IN = ir.Ref("in", operator.contains)
 
 
 @dataclass(frozen=True)
@@ -134,25 +133,29 @@ class _Speller(ir.Rewriter):
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args)):
                 carried = {name, *(n for arg in args for n in ir.names_in(arg))} & self.varied
                 if carried and args and not stmt.value.kwargs:  # type: ignore[union-attr]
-                    return [self.get(stmt, base, args)]
+                    text = "if key in d:\n    result = d[key]\nelse:\n    result = other"
+                    key, other = args if len(args) > 1 else (*args, ir.Const(None))
+                    return self.instead(stmt, text, d=base, key=key, other=other)
             case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
                 found = self.view(call, views)
                 if found is not None and found.is_sorted and name not in self.looped:
                     return [stmt]  # (of pairs in a list)
                 if found is not None and (found.method == "values" or name not in self.looped):
-                    return self.listed(name, found, stmt.origin)
+                    return self.listed(stmt, found)
                 if found is None and name in self.looped and self.is_strange(call):
-                    return self.gathered(stmt, name, call)
+                    return self.instead(
+                        stmt, f"{name}_view = d; result = list({name}_view)", d=call
+                    )
             case ir.Assign(target=str(name), value=ir.Call() as call) if name not in self.near:
                 found = self.view(call, views)
                 if found is not None and found.source.name in self.alone and not found.is_sorted:
-                    return self.listed(name, found, stmt.origin)
+                    return self.listed(stmt, found)
             case ir.Assign(target=tuple(), value=ir.Call() as call):
                 found = self.view(call, views)
                 if found is not None and not found.is_sorted:
                     name = self.temporary(found.method)
                     unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
-                    return [*self.listed(name, found, stmt.origin), unpacked]
+                    return [*self.listed(dataclasses.replace(stmt, target=name), found), unpacked]
         return [self.inside(stmt)]
 
     def is_strange(self, call: ir.Call) -> bool:
@@ -162,38 +165,19 @@ class _Speller(ir.Rewriter):
                 return method in (*_VIEWS, "keys") and name not in self.steady
         return False
 
-    def gathered(self, stmt: ir.Assign, name: str, call: ir.Call) -> list[ir.Stmt]:
-        """`items = counts.items()` as the list of these."""
+    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
         self.changed = True
-        view = self.temporary(f"{name}_view")
-        listed = ir.Call(_LIST, (ir.Var(view),), at=call.at)
-        return [ir.Assign(view, call, stmt.origin), ir.Assign(name, listed, stmt.origin)]
+        return instead(stmt, text, self.names, self.temporaries, **given)
 
-    def get(self, stmt: ir.Assign, base: ir.Var, args: tuple[ir.Expr, ...]) -> ir.Stmt:
-        """`v = d.get(k, other)` as a branch."""
-        self.changed = True
-        key, other = args[0], args[1] if len(args) > 1 else ir.Const(None)
-        found = ir.Assign(stmt.target, ir.Index(base, key, stmt.origin.place), stmt.origin)
-        missing = ir.Assign(stmt.target, other, stmt.origin)
-        return ir.If(ir.Call(_IN, (key, base)), (found,), (missing,), stmt.origin)
-
-    def listed(self, name: str, view: _View, origin: ir.Origin) -> list[ir.Stmt]:
+    def listed(self, stmt: ir.Stmt, view: _View) -> list[ir.Stmt]:
         """`vs = d.values()` as the list of these values, `d.items()` as that of pairs."""
-        self.changed = True
-        before, keys = self.keys(view, origin)
-        key, value = self.temporary("key"), self.temporary("value")
-        read: tuple[ir.Stmt, ...] = (
-            ir.Assign(value, ir.Index(view.source, ir.Var(key), origin.place), origin),
-        )
-        item = value
+        before, keys = self.keys(view, stmt.origin)
+        text = "result = []\nfor key in keys:\n    value = d[key]\n    result.append(value)"
         if view.method == "items":
-            item = self.temporary("pair")
-            pair = ir.Display("tuple", (ir.Var(key), ir.Var(value)))
-            read = (*read, ir.Assign(item, pair, origin))
-        append = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(item),))
-        body = (*read, ir.Do(append, origin))
-        empty = ir.Assign(name, ir.Display("list", ()), origin)
-        return [*before, empty, ir.For(key, keys, body, origin)]
+            text = text.replace(
+                "result.append(value)", "pair = (key, value)\n    result.append(pair)"
+            )
+        return [*before, *self.instead(stmt, text, d=view.source, keys=keys)]
 
     def loop(self, stmt: ir.For, views: dict[str, _View]) -> list[ir.Stmt]:
         before: list[ir.Stmt] = []

@@ -1,14 +1,6 @@
-"""Containers of the module `collections`, said with the lists and dicts that they behave like.
+"""Containers of the module `collections`, said with the lists and dicts that they behave like: a
+defaultdict, a Counter and an OrderedDict as dicts, a deque as a list (see `_DEQUES`).
 
-    q = deque(xs, maxlen=n)         q_maxlen = n; items = list(xs)
-                                    q = items[max(len(items) - q_maxlen, 0):]
-    q.append(v)                     longer = q + [v]
-                                    q = longer[max(len(longer) - q_maxlen, 0):]
-    q.appendleft(v)                 q.insert(0, v)        # where there is no maxlen
-    q.extendleft(vs)                items = list(vs); q[:0] = items[::-1]
-    q.rotate(n)                     place = len(q) - n % max(len(q), 1)
-                                    q = q[place:] + q[:place]
-    v = q.popleft()                 v = q.pop(0)
     d = defaultdict(list)           d = {}
     xs = d[k]                       if k not in d: d[k] = []
                                     xs = d[k]
@@ -32,13 +24,32 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
-from ..context import ADD, LEN, SUB, Context
-from .container_calls import IN, NOT
+from ...frontend.lower import instead
+from ..context import Context
 
 _CLASSES = (deque, defaultdict, Counter, OrderedDict)
-_MAX = ir.Ref("max", max)
-_MOD = ir.Ref("%", operator.mod)
-_LIST = ir.Ref("list", list)
+# What making a deque and its methods are: of one without a `maxlen`, and of one that has it.
+_DEQUES = {
+    "": "result = []",
+    "deque": "result = list(arg)",
+    "popleft": "result = q.pop(0)",
+    "appendleft": "result = q.insert(0, arg)",
+    "extendleft": "items = list(arg); q[:0] = items[::-1]",
+    "rotate": """
+        length = len(q); place = length - arg % max(length, 1)
+        end = q[place:]; start = q[:place]; q = end + start""",
+}
+_NEWEST = "longer = q + item; start = max(len(longer) - limit, 0); q = longer[start:]"
+_BOUNDED_DEQUES = {
+    **_DEQUES,
+    "": "limit = maxlen; result = []",
+    "deque": """
+        limit = maxlen; items = list(arg)
+        start = max(len(items) - limit, 0); result = items[start:]""",
+    "append": f"item = [arg]; {_NEWEST}",
+    "extend": f"item = list(arg); {_NEWEST}",
+    "appendleft": "item = [arg]; longer = item + q; q = longer[:limit]",
+}
 _DICT = ir.Ref("dict", dict)
 _DEFAULTS: dict[Any, ir.Expr] = {
     list: ir.Display("list", ()),
@@ -170,7 +181,8 @@ class _Speller(ir.Rewriter):
             ):
                 container = self.found.get(name)
                 if container is not None and container.cls is deque and method in CHANGES:
-                    return [*before, *self.deque_method(stmt, base, call, container)]
+                    arg = call.args[0] if call.args else ir.Const(1)  # (of `rotate`)
+                    return [*before, *self.deque(stmt, method, container, q=base, arg=arg)]
         if not ir.is_compound(stmt):
             return [*before, stmt]
         outer = self.present
@@ -184,7 +196,10 @@ class _Speller(ir.Rewriter):
 
     def constructed(self, stmt: ir.Assign, call: ir.Call, container: _Container) -> list[ir.Stmt]:
         if container.cls is deque:
-            return self.deque(stmt, call, container)
+            items = () if call.args[:1] == (ir.Const(None),) else call.args[:1]
+            given = {"arg": items[0]} if items else {}
+            limit = _limit(call) or ir.Const(None)
+            return self.deque(stmt, "deque" if items else "", container, maxlen=limit, **given)
         args = call.args[1:] if container.cls is defaultdict else call.args
         if not args and not call.kwargs:
             return [dataclasses.replace(stmt, value=ir.Display("dict", ()))]
@@ -194,91 +209,18 @@ class _Speller(ir.Rewriter):
             return [dataclasses.replace(stmt, value=entries)]
         return [dataclasses.replace(stmt, value=ir.Call(_DICT, args, call.kwargs, call.at))]
 
-    def deque(self, stmt: ir.Assign, call: ir.Call, container: _Container) -> list[ir.Stmt]:
-        given = call.args[:1]
-        items: ir.Expr = ir.Display("list", ())
-        if given and given[0] != ir.Const(None):
-            items = ir.Call(_LIST, given, at=call.at)
-        limit = _limit(call)
-        if limit is None:
-            return [dataclasses.replace(stmt, value=items)]
-        out: list[ir.Stmt] = [ir.Assign(container.maxlen, limit, stmt.origin)]
-        if isinstance(items, ir.Display):
-            return [*out, dataclasses.replace(stmt, value=items)]
-        whole = self.named("items", items, stmt, out)
-        kept = self.newest(whole, container, stmt, out)
-        return [*out, dataclasses.replace(stmt, value=kept)]
-
-    def newest(
-        self, whole: ir.Var, container: _Container, stmt: ir.Stmt, out: list[ir.Stmt]
-    ) -> ir.Index:
-        """The items at the end of a list that a bounded deque has room for."""
-        over = ir.Call(SUB, (ir.Call(LEN, (whole,)), ir.Var(container.maxlen)))
-        start = self.named("start", ir.Call(_MAX, (over, ir.Const(0))), stmt, out)
-        return ir.Index(whole, ir.Slice(start), stmt.origin.place)
-
-    # -------------------------------------------------------------------- where one is used
-
-    def deque_method(
-        self, stmt: ir.Assign | ir.Do, base: ir.Var, call: ir.Call, container: _Container
+    def deque(
+        self, stmt: ir.Assign | ir.Do, method: str, container: _Container, **given: ir.Expr
     ) -> list[ir.Stmt]:
-        """A method of a deque as that of a list; of a bounded one, as the list that it becomes."""
-        assert isinstance(call.fn, ir.Attribute)
-        method = call.fn.name
-        if method == "popleft":
-            first = ir.Call(ir.Attribute(base, "pop"), (ir.Const(0),), at=call.at)
-            return [dataclasses.replace(stmt, value=first)]
-        if method == "rotate":
-            return self.rotated(stmt, base, call.args[0] if call.args else ir.Const(1))
-        if method == "extendleft":
-            out: list[ir.Stmt] = []
-            every = self.named("items", ir.Call(_LIST, call.args, at=call.at), stmt, out)
-            start = ir.Index(base, ir.Slice(None, ir.Const(0)), call.at)
-            turned = ir.Index(every, ir.Slice(None, None, ir.Const(-1)), call.at)
-            return [*out, ir.Store(start, turned, stmt.origin)]
-        if container.is_bounded and method == "extend":
-            items = ir.Call(_LIST, call.args, at=call.at)
-            return self.bounded(stmt, base, method, items, container)
-        if method not in ("append", "appendleft"):
+        """What a method of a deque, or making one, does to the list that stands for it."""
+        texts = _BOUNDED_DEQUES if container.is_bounded else _DEQUES
+        if method not in texts:
             return [stmt]
-        if container.is_bounded:
-            item = ir.Display("list", call.args)
-            return self.bounded(stmt, base, method, item, container)
-        if method == "append":
-            return [stmt]
-        insert = ir.Attribute(base, "insert")
-        put = dataclasses.replace(call, fn=insert, args=(ir.Const(0), *call.args))
-        return [dataclasses.replace(stmt, value=put)]
+        given["limit"] = ir.Var(container.maxlen)
+        return self.instead(stmt, texts[method], **given)
 
-    def bounded(
-        self,
-        stmt: ir.Stmt,
-        base: ir.Var,
-        method: str,
-        items: ir.Expr,
-        container: _Container,
-    ) -> list[ir.Stmt]:
-        """More items at one end, and none too many at the other."""
-        out: list[ir.Stmt] = []
-        item = self.named("item", items, stmt, out)
-        both = (item, base) if method == "appendleft" else (base, item)
-        longer = self.named("longer", ir.Call(ADD, both), stmt, out)
-        if method != "appendleft":
-            kept = self.newest(longer, container, stmt, out)
-        else:
-            kept = ir.Index(longer, ir.Slice(None, ir.Var(container.maxlen)), stmt.origin.place)
-        return [*out, ir.Assign(base.name, kept, stmt.origin)]
-
-    def rotated(self, stmt: ir.Stmt, base: ir.Var, by: ir.Expr) -> list[ir.Stmt]:
-        """`q.rotate(n)`: the last n items come first."""
-        out: list[ir.Stmt] = []
-        length = self.named("length", ir.Call(LEN, (base,)), stmt, out)
-        within = ir.Call(_MOD, (by, ir.Call(_MAX, (length, ir.Const(1)))))
-        at = self.named("place", ir.Call(SUB, (length, within)), stmt, out)
-        parts = (ir.Slice(at), ir.Slice(None, at))
-        indices = (ir.Index(base, part, stmt.origin.place) for part in parts)
-        end, start = (self.named("items", index, stmt, out) for index in indices)
-        return [*out, ir.Assign(base.name, ir.Call(ADD, (end, start)), stmt.origin)]
+    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
+        return instead(stmt, text, self.context.names, self.context.temporaries, **given)
 
     def with_entries(self, stmt: ir.Stmt) -> tuple[list[ir.Stmt], ir.Stmt]:
         """A statement with the entries made beforehand that it reads and that may be missing."""
@@ -296,13 +238,11 @@ class _Speller(ir.Rewriter):
                     if self.found[name].cls is Counter and not isinstance(stmt, ir.Update):
                         get = ir.Attribute(base, "get")
                         return ir.Call(get, (key, default), at=stmt.origin.place)
-                    missing = ir.Call(NOT, (ir.Call(IN, (key, base)),))
-                    made: list[ir.Stmt] = []
+                    text = "if not key in d: d[key] = default"
                     if isinstance(default, ir.Call):
-                        call = dataclasses.replace(default, at=stmt.origin.place)
-                        default = self.named("entry", call, stmt, made)
-                    store = ir.Store(read, default, stmt.origin)
-                    before.append(ir.If(missing, (*made, store), (), stmt.origin))
+                        text = "if not key in d:\n    entry = default\n    d[key] = entry"
+                        default = dataclasses.replace(default, at=stmt.origin.place)
+                    before.extend(self.instead(stmt, text, d=base, key=key, default=default))
                     return read
             return ir.rebuild(expr, entry)
 
@@ -317,12 +257,9 @@ class _Speller(ir.Rewriter):
         parts = key.items if isinstance(key, ir.Display) else (key,)
         if all(isinstance(part, ir.Atom) for part in parts):
             return key
-        return self.named("key", key, stmt, before)
-
-    def named(self, wanted: str, value: ir.Expr, stmt: ir.Stmt, out: list[ir.Stmt]) -> ir.Var:
-        name = self.context.names.fresh(wanted)
+        name = self.context.names.fresh("key")
         self.context.temporaries.add(name)
-        out.append(ir.Assign(name, value, stmt.origin))
+        before.append(ir.Assign(name, key, stmt.origin))
         return ir.Var(name)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ... import ir
 from ...analysis.constructors import post_initialiser
 from ...analysis.record_types import is_replace
-from ...frontend.lower import Lowered
+from ...frontend.lower import Lowered, instead
 from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
@@ -145,8 +145,13 @@ class _Speller(ir.Rewriter):
 #
 # Without a start it begins with `total = 0 + vs[0]`, which calls `__radd__` (the rest follows).
 
-_PLUS = ir.Ref("+", operator.add)
 _ZERO = ir.Const(0)
+_ADDING = """
+for item in rest:
+    total = total + item
+result = total"""
+_SUM = f"total = start{_ADDING.replace('rest', 'items')}"
+_SUM_OF_ALL = f"first = items[0]; rest = items[1:]; total = 0 + first{_ADDING}"
 
 
 def sums_of_objects(lowered: Lowered, kind: Callable[[ir.Expr], Kind]) -> Lowered:
@@ -154,17 +159,14 @@ def sums_of_objects(lowered: Lowered, kind: Callable[[ir.Expr], Kind]) -> Lowere
     names = Names(all_names(lowered.function))
     made: set[str] = set()
 
-    def named(wanted: str) -> ir.Var:
-        name = names.fresh(wanted)
-        made.add(name)
-        return ir.Var(name)
-
-    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+    def parts(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Ref(obj=builtins.sum)) as call):
                 found = _items_and_start(call)
                 if found is not None and _is_object(element_kind(kind(found[0]))):
-                    return _loop(stmt, *found, named)
+                    items, start = found
+                    text = _SUM_OF_ALL if start == _ZERO else _SUM
+                    return instead(stmt, text, names, made, items=items, start=start)
         return None
 
     body = ir.rewrite(lowered.function.body, parts)
@@ -184,25 +186,6 @@ def _items_and_start(call: ir.Call) -> tuple[ir.Expr, ir.Expr] | None:
         case ir.Call(args=(ir.Var() as items,), kwargs=(("start", start),)):
             return items, start
     return None
-
-
-def _loop(
-    stmt: ir.Assign, items: ir.Expr, start: ir.Expr, named: Callable[[str], ir.Var]
-) -> tuple[ir.Stmt, ...]:
-    origin, place = stmt.origin, stmt.origin.place
-    total, item = named("total"), named("item")
-    before: tuple[ir.Stmt, ...] = (ir.Assign(total.name, start, origin),)
-    if start == _ZERO:
-        first, rest = named("first"), named("rest")
-        before = (
-            ir.Assign(first.name, ir.Index(items, _ZERO, place), origin),
-            ir.Assign(rest.name, ir.Index(items, ir.Slice(ir.Const(1)), place), origin),
-            ir.Assign(total.name, ir.Call(_PLUS, (_ZERO, first), at=place), origin),
-        )
-        items = rest
-    added = ir.Assign(total.name, ir.Call(_PLUS, (total, item), at=place), origin)
-    loop = ir.For(item.name, items, (added,), origin)
-    return (*before, loop, dataclasses.replace(stmt, value=total))
 
 
 # --------------------------------------------------------------------------------------------------
