@@ -14,7 +14,7 @@ from .api.calls import autodiff, grad, jvp, value_and_grad, vjp
 from .api.jacobians import hessian, jacfwd, jacobian, jacrev
 from .api.linear import hvp, linearize
 from .api.sparse import sparse_hessian, sparse_jacobian
-from .dispatch.watching import found_by
+from .dispatch.blame import found_by
 from .errors import NonFiniteError, TangentlikeError, UnsupportedError
 from .frontend.checkpoints import checkpoint, checkpointed
 from .pytree.leaves import register_container

@@ -15,7 +15,7 @@ from tangentlike.cli import main
 from tangentlike.debugging import summary_of
 from tangentlike.debugging.instrument import Probe, instrumented
 from tangentlike.debugging.linemap import program_of
-from tangentlike.dispatch.watching import watching
+from tangentlike.dispatch.blame import watching
 from tests import agreement
 from tests.programs import PROGRAMS, Program
 from tests.refusals import REFUSED, REFUSED_REVERSE

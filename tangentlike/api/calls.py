@@ -9,11 +9,11 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from ..dispatch.blame import raise_where_it_begins
 from ..dispatch.claims import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..dispatch.repeated import repeated_call
-from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark, mark_of
 from ..frontend.primal import (

@@ -202,7 +202,7 @@ def _expected_name(operator: Operator) -> str:
 
 def _shown(function: Any) -> str | None:
     """The derivative as a notebook shows it; None (a plain `repr`) while it is not made yet."""
-    from ..codegen.print.html import derivative_page
+    from ..codegen.print.text import derivative_page
 
     operator: Operator = function.__tangentlike__
     if "__wrapped__" not in function.__dict__ and missing_names(operator.primal.function):

@@ -19,7 +19,7 @@ import numpy as np
 from .. import ir
 from ..ad.reverse.pairs import free_names
 from ..codegen.print import emit, load
-from ..codegen.print.layout import ADJOINT_ROLES
+from ..codegen.print.printer import ADJOINT_ROLES
 from ..errors import Place, TangentlikeError
 from ..pipeline.stages import Derived
 from ..pytree import leaves

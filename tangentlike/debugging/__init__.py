@@ -11,8 +11,7 @@ from .linemap import LineMap, Statement, UserFunction, line_map
 from .nonfinite import Finding, NaNReport, find_nan
 from .profiling import Profile, profile
 from .stopping import Debugger, breakpoint_on_adjoint, step_into
-from .summary import Summary, summary_of
-from .tables import Growth, Series
+from .tables import Growth, Series, Summary, summary_of
 from .tracing import Row, Step, Trace, trace, tracing
 
 __all__ = [

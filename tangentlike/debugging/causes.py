@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Place
-from .summary import as_numpy, format_number
+from .tables import as_numpy, format_number
 
 Entries = tuple[tuple[str, str], ...]
 

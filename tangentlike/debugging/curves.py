@@ -20,8 +20,7 @@ from ..errors import TangentlikeError
 from ..frontend.primal import primal_of, wrt_names
 from ..pytree import leaves
 from ..testing.grads import double, entries, inner, moved, random_like, unit_direction
-from .summary import format_number
-from .tables import new_axes
+from .tables import format_number, new_axes
 
 STEPS = tuple(10.0 ** (-n / 2.0) for n in range(1, 25))
 _AGREES = 1e-5
@@ -121,7 +120,7 @@ class Curves:
         _close(figure)
 
     def _repr_html_(self) -> str:
-        from ..codegen.print.html import escaped
+        from ..codegen.print.text import escaped
 
         try:
             figure = self.plot().figure

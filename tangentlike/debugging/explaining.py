@@ -20,14 +20,13 @@ from typing import Any
 
 from .. import ir
 from ..api.calls import grad, value_and_grad
-from ..codegen.print.html import line_by_line, themed
-from ..codegen.print.text import Stages
+from ..codegen.print.text import Stages, line_by_line, themed
+from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
-from ..dispatch.watching import watching
 from ..errors import Place, TangentlikeError
 from ..pytree import leaves
 from .linemap import LineMap, Statement, UserFunction, derivation_behind, program_of, user_place
-from .summary import Summary, format_number
+from .tables import Summary, format_number
 from .tracing import Row, Trace, Tracer
 
 _MOST_POINTS = 200

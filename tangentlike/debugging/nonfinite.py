@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from ..api.calls import value_and_grad
+from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
-from ..dispatch.watching import watching
 from ..errors import NonFiniteError, Place
 from ..pytree import leaves
 from .causes import Cause, cause_of
 from .instrument import Operation, Probe, instrumented
 from .linemap import Program, Statement, program_of
-from .summary import Summary, format_number, leaves_of, summary_of
+from .tables import Summary, format_number, leaves_of, summary_of
 
 _PASSES_ON = (ast.Name, ast.Subscript, ast.Attribute, ast.IfExp, ast.BoolOp)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict)
@@ -120,7 +120,7 @@ class NaNReport:
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        from ..codegen.print.html import report_of_text
+        from ..codegen.print.text import report_of_text
 
         return report_of_text(str(self))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..api.saved import in_columns
-from ..dispatch.watching import watching
+from ..dispatch.blame import watching
 from ..errors import Place
 from .linemap import derivation_behind
 from .tracing import Key, Probing, Tracer

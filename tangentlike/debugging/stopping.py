@@ -12,8 +12,8 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from ..codegen.print.load import is_emitted
+from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
-from ..dispatch.watching import watching
 from ..errors import TangentlikeError
 from .instrument import Probe, instrumented
 from .linemap import Statement, derivation_behind, program_of

@@ -11,13 +11,12 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
+from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
-from ..dispatch.watching import watching
 from ..errors import TangentlikeError
 from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
-from .summary import Summary, summary_of
-from .tables import Growth, growth_of
+from .tables import Growth, Summary, growth_of, summary_of
 
 _MOST_STEPS = 200_000
 

@@ -45,9 +45,8 @@ from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
 from .apart import Apart, Unread
-from .blame import annotate, places_of, refused_before, translated_error
+from .blame import annotate, places_of, refused_before, replaced, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, namespace_of, stand_in
-from .watching import replaced
 
 if TYPE_CHECKING:
     from ..ad.request import Request

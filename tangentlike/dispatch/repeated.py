@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..pytree import leaves
 from ..runtime import NotDifferentiated
+from .blame import replaced
 from .derivation import Derivation
-from .watching import replaced
 
 OTHER: Any = object()  # a call that is not like the one before
 _NUMBERS = (float, np.float64)

@@ -210,7 +210,7 @@ class CallConversion(ir.Rewriter):
 
     def _empties_shared(self, call: ir.Call, actuals: Mapping[str, ir.Expr]) -> bool:
         """Whether a backward function would empty a tape that the sweep reads as well: what stands
-        for the call leaves it full (`own_stacks`)."""
+        for the call leaves it full (`stacks_by_position`)."""
         tapes = attribute_of(rule_object(call, self.context.kinds), "__empties__", ())
         given = frozenset[str]().union(*(ir.names_in(actuals[tape]) for tape in tapes))
         return any(given.intersection(site.results) for site in self.sites.values())

@@ -19,8 +19,7 @@ from ...runtime import require_types
 from . import to_gast
 from .bindings import Binding, Bindings, as_imported, bind
 from .folding import STEP, WIDTH
-from .layout import Line, function_lines
-from .printer import Printer
+from .printer import Line, Printer, function_lines
 from .text import nested_regions
 
 
