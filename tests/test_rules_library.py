@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tangentlike as tl
 from tangentlike.rules import default_book
 from tangentlike.testing import check_rule
 from tests.rule_cases import TABLES, Case, title
@@ -65,3 +66,14 @@ def test_every_rule_of_the_library_has_a_case() -> None:
         if ours and not helper and not method and op not in covered:
             missing.append(entry.name)
     assert missing == []
+
+
+def test_a_pseudoinverse_that_leaves_out_singular_values_is_refused():
+    def smooth(a):
+        return np.sum(np.linalg.pinv(a, rcond=0.5))
+
+    a = np.diag([3.0, 2.0]) + 0.1
+    np.testing.assert_allclose(tl.grad(smooth)(a), tl.grad(lambda a: np.sum(np.linalg.pinv(a)))(a))
+    for transform in (tl.grad(smooth), lambda a: tl.jvp(smooth, (a,), (a,))):
+        with pytest.raises(NotImplementedError, match="leaves out singular values"):
+            transform(np.diag([3.0, 1.0]) + 0.1)

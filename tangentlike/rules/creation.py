@@ -91,7 +91,7 @@ def array(y, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     view="maybe",
     kind=_converted,
 )
-def asarray(y, a, dtype=None, order=None, *, copy=None):
+def asarray(y, a, dtype=None, order=None, *, device=None, copy=None):
     if dtype is None and is_array(a):
         y_dot = a_dot
         a_bar = y_bar
@@ -104,6 +104,9 @@ def asarray(y, a, dtype=None, order=None, *, copy=None):
     else:
         y_dot = np.asarray(a_dot, dtype=float_dtype(dtype))
         a_bar = nest_like(uncast(y_bar, dtype), a)
+
+
+linear("np.ndarray.to_device(x, device, *, stream=None)", "y_bar", first, "view")
 
 
 @rule(np.require, view="maybe", kind=_converted)

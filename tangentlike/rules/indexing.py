@@ -312,7 +312,7 @@ def _unique(call, kind_of):
 
 
 @rule(np.sort, kind=_sorted)
-def sort(y, a, axis=-1, kind=None):
+def sort(y, a, axis=-1, kind=None, *, stable=None):
     order = np.argsort(a, axis=axis, kind="stable")
     y_dot = np.take_along_axis(a_dot, order, axis)
     a_bar = untake_along_axis(y_bar, a, order, axis)
@@ -433,19 +433,19 @@ for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
         _a, _a_dot, _skip = "known", "np.where(np.isnan(a), 0.0, a_dot)", ", skip_nan=True"
     _moved = f"quantile_dot(slopes, {_a}, axis, keepdims)"
     _lines += [
-        f"weights = quantile_weights(a, {_level}, axis, method{_skip})",
+        f"shares = quantile_weights(a, {_level}, axis, method{_skip}, weights=weights)",
         f"slopes = quantile_slopes(a, {_level}, axis, method{_skip})",
-        f"y_dot = quantile_dot(weights, {_a_dot}, axis, keepdims)"
+        f"y_dot = quantile_dot(shares, {_a_dot}, axis, keepdims)"
         f" + {_moved} * along_levels(q_dot, y){_per}",
-        "a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)",
+        "a_bar = quantile_bar(y_bar, shares, a, axis, keepdims)",
         f"q_bar = by_level(y_bar * {_moved}, q){_per}",
     ]
-    _params = 'a, q, axis=None, *, method="linear", keepdims=False)'
+    _params = 'a, q, axis=None, *, method="linear", keepdims=False, weights=None)'
     written(f"np.{_name}", _params, _lines, unknown)
 
 
 @rule(runtime.quantile_weights, kind=unknown)
-def quantile_weights(y, x, q, axis=None, method="linear", skip_nan=False):
+def quantile_weights(y, x, q, axis=None, method="linear", skip_nan=False, weights=None):
     slopes = quantile_slopes(x, q, axis, method, skip_nan)
     y_dot = slopes * along_levels(q_dot, y)
     x_bar = 0

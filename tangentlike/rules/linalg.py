@@ -85,9 +85,20 @@ def inv(y, a):
 
 
 @rule(np.linalg.pinv, kind=lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype))
-def pinv(y, a):
-    y_dot = pinv_dot(a, y, a_dot)
-    a_bar = pinv_bar(a, y, y_bar)
+def pinv(y, a, rcond=None, *, rtol=None):
+    if rcond is None and rtol is None:
+        y_dot = pinv_dot(a, y, a_dot)
+        a_bar = pinv_bar(a, y, y_bar)
+    else:
+        y_dot = pinv_dot(of_whole_rank(a, y), y, a_dot)
+        a_bar = pinv_bar(of_whole_rank(a, y), y, y_bar)
+
+
+@rule(runtime.of_whole_rank, view="view", kind=first)
+def of_whole_rank(y, a, inverse):
+    y_dot = a_dot
+    a_bar = y_bar
+    inverse_bar = 0
 
 
 @rule(np.linalg.lstsq, kind=unknown)

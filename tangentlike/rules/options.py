@@ -276,6 +276,59 @@ def min_or_default(values, *, default):
     return min(items) if len(items) > 0 else default
 
 
+# ------------------------------------------------------------------------------- spread, means
+
+
+def var(a, axis=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    left = ddof if correction is None else correction
+    if mean is None:
+        return np.var(a, axis, ddof=left, keepdims=keepdims, where=where)
+    return _variance(a, mean, axis, left, keepdims, where)
+
+
+def std(a, axis=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    left = ddof if correction is None else correction
+    if mean is None:
+        return np.std(a, axis, ddof=left, keepdims=keepdims, where=where)
+    return _root(_variance(a, mean, axis, left, keepdims, where))
+
+
+def nanvar(a, axis=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    left = ddof if correction is None else correction
+    if mean is None:
+        return np.nanvar(a, axis, ddof=left, keepdims=keepdims, where=where)
+    known = ~np.isnan(a)
+    return _variance(np.where(known, a, 0.0), mean, axis, left, keepdims, known & where)
+
+
+def nanstd(a, axis=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    left = ddof if correction is None else correction
+    if mean is None:
+        return np.nanstd(a, axis, ddof=left, keepdims=keepdims, where=where)
+    known = ~np.isnan(a)
+    return _root(_variance(np.where(known, a, 0.0), mean, axis, left, keepdims, known & where))
+
+
+def _variance(a, mean, axis, ddof, keepdims, where):
+    """About a mean that is given: of all entries, or of those in the mask."""
+    centred = np.where(where, a - mean, 0.0)
+    squares = np.sum(np.real(centred * np.conj(centred)), axis=axis, keepdims=keepdims)
+    count = np.reshape(runtime.reduced_count(a, axis, where), np.shape(squares))
+    return squares / np.maximum(count - ddof, 0)
+
+
+def _root(variance):
+    """(The derivative at zero is zero, as that of `np.std`.)"""
+    spread = variance > 0.0
+    return np.where(spread, np.sqrt(np.where(spread, variance, 1.0)), variance)[()]
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    each = np.ones_like(a) * runtime.align_weights(weights, a, axis)
+    mean = np.average(a, axis, weights, keepdims=keepdims)
+    return mean, np.sum(each, axis=axis, keepdims=keepdims)
+
+
 # Of each operation: its program, and the calls that its rule states.
 CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "builtins.max": (max_or_default, Usual(99, frozenset(("default",)))),
@@ -295,6 +348,11 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),
     "numpy.cumulative_prod": (cumulative_prod, Usual(1, frozenset(("include_initial",)))),
     "scipy.special._logsumexp.logsumexp": (logsumexp, Usual(2, frozenset(("b", "return_sign")))),
+    "numpy.var": (var, Usual(2, frozenset(("mean", "correction")))),
+    "numpy.std": (std, Usual(2, frozenset(("mean", "correction")))),
+    "numpy.nanvar": (nanvar, Usual(2, frozenset(("mean", "correction")))),
+    "numpy.nanstd": (nanstd, Usual(2, frozenset(("mean", "correction")))),
+    "numpy.average": (average, Usual(5, frozenset(), {"returned": (False,)})),
     "numpy.pad": (
         pad,
         Usual(

@@ -209,6 +209,7 @@ from .linalg import (
     matrix_power_bar,
     matrix_power_dot,
     norm_slope,
+    of_whole_rank,
     onto_triangle,
     over_gaps,
     pinv_bar,

@@ -401,6 +401,16 @@ def pinv_bar(a: Any, y: Any, y_bar: Any) -> Any:
     return range_part + null_part - y_h @ y_bar @ y_h
 
 
+def of_whole_rank(a: Any, inverse: Any) -> Any:
+    """`a` itself, if the tolerance of its pseudoinverse took nothing but rounding for zero."""
+    if np.linalg.norm(a - a @ inverse @ a) > 1e-4 * np.linalg.norm(a):  # (of float32, too)
+        raise NotImplementedError(
+            "the tolerance of np.linalg.pinv leaves out singular values that are more than "
+            "rounding: that has no derivative rule; use np.linalg.svd"
+        )
+    return a
+
+
 def tensorsolve_seed(a: Any, b: Any, y_bar: Any) -> Any:
     """The adjoint of `b` in `np.linalg.tensorsolve(a, b)`."""
     matrix = np.reshape(a, (np.size(b), -1))

@@ -203,6 +203,8 @@ def align_weights(weights: Any, x: Any, axis: Any = None) -> Any:
     >>> align_weights(np.ones(2), np.ones((2, 3)), 0).shape
     (2, 1)
     """
+    if weights is None:
+        return np.ones_like(x)
     if axis is None or np.shape(weights) == np.shape(x):
         return weights
     axes = tuple(i % np.ndim(x) for i in ((axis,) if np.ndim(axis) == 0 else axis))
@@ -226,16 +228,22 @@ def unalign_weights(g: Any, weights: Any, x: Any, axis: Any = None) -> Any:
 
 
 def quantile_weights(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", skip_nan: bool = False
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    method: str = "linear",
+    skip_nan: bool = False,
+    weights: Any = None,
 ) -> Any:
     """The weight of each entry of `x` in its quantiles, of shape `q.shape + x.shape`.
 
-    A quantile is a mean of two neighbouring order statistics.
+    A quantile is a mean of two neighbouring order statistics; where entries have `weights`, it
+    is one of them.
 
     >>> quantile_weights(np.array([3.0, 1.0, 2.0, 4.0]), 0.5)
     array([0.5, 0. , 0.5, 0. ])
     """
-    return _by_entry(x, q, axis, method, skip_nan, slopes=False)
+    return _by_entry(x, q, axis, method, skip_nan, slopes=False, weights=weights)
 
 
 def quantile_slopes(
@@ -249,7 +257,15 @@ def quantile_slopes(
     return _by_entry(x, q, axis, method, skip_nan, slopes=True)
 
 
-def _by_entry(x: Any, q: Any, axis: Any, method: str, skip_nan: bool, slopes: bool) -> Any:
+def _by_entry(
+    x: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    skip_nan: bool,
+    slopes: bool,
+    weights: Any = None,
+) -> Any:
     shape, rank = np.shape(x), np.ndim(x)
     if axis is None:
         axes = tuple(range(rank))
@@ -260,9 +276,17 @@ def _by_entry(x: Any, q: Any, axis: Any, method: str, skip_nan: bool, slopes: bo
     lanes = np.reshape(moved, (math.prod(shape[i] for i in order[: rank - len(axes)]), -1))
     ranks = np.argsort(np.argsort(lanes, axis=1, kind="stable"), axis=1, kind="stable")
     counts = np.sum(~np.isnan(lanes), axis=1, keepdims=True) if skip_nan else lanes.shape[1]
+    if weights is not None:
+        aligned = np.broadcast_to(align_weights(weights, x, axis), shape)
+        masses = np.reshape(np.transpose(aligned, order), lanes.shape) * ~np.isnan(lanes)
     found = []
     for level in np.reshape(q, (-1,)):
-        position, speed = _positions(level, counts, method, x)
+        if weights is None:
+            position, speed = _positions(level, counts, method, x)
+        else:
+            pairs = zip(ranks, masses, strict=True)
+            each = [np.quantile(r, level, weights=mass, method=method) for r, mass in pairs]
+            position, speed = np.reshape(np.stack(each), (-1, 1)), 0.0
         lower = np.floor(position)
         part = position - lower
         left, right = (-speed, speed) if slopes else (1.0 - part, part)
