@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.testing import check_rule
 from tests.rule_instance import check
+from tests.sampled import one_in
 
 special = pytest.importorskip("scipy.special")
 stats = pytest.importorskip("scipy.stats")
@@ -61,27 +63,6 @@ def test_normal(name):
     check(getattr(stats.norm, name), between(-1, 1), between(-1, 1, seed=2), between(0.5, 1))
 
 
-@pytest.mark.parametrize("name", ["logpdf", "pdf", "cdf"])
-def test_distributions_by_their_argument(name):
-    check(getattr(stats.t, name), between(-1, 1), 3, between(-1, 1, seed=2), between(0.5, 1))
-    check(getattr(stats.gamma, name), between(0.5, 1), 2, rtol=1e-5)
-    check(getattr(stats.chi2, name), between(0.5, 1), 3, rtol=1e-5)
-    check(getattr(stats.beta, name), between(0.3, 0.7), 2, 3, rtol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["logpdf", "pdf"])
-def test_distributions_by_their_parameters(name):
-    check(getattr(stats.gamma, name), between(0.5, 1), between(1.5, 2, seed=2), rtol=1e-5)
-    check(getattr(stats.chi2, name), between(0.5, 1), between(2.5, 3, seed=2), rtol=1e-5)
-    a, b = between(1.5, 2, seed=2), between(2.5, 3, seed=3)
-    check(getattr(stats.beta, name), between(0.3, 0.7), a, b, rtol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["logpmf", "pmf", "cdf"])
-def test_poisson(name):
-    check(getattr(stats.poisson, name), 3, between(1.5, 2.5))
-
-
 # (the distribution, what is low and high of x, of its shapes, and of loc and scale)
 FAMILIES = {
     "expon": (0.6, 1.4),
@@ -104,33 +85,86 @@ FAMILIES = {
     "pareto": (2.0, 3.0, 1.7),
     "invgamma": (0.6, 1.4, 1.7),
     "vonmises": (-1.0, 1.0, 1.7),
+    "halflogistic": (0.6, 1.4),
+    "moyal": (-1.0, 1.0),
+    "hypsecant": (-1.0, 1.0),
+    "maxwell": (0.6, 1.4),
+    "levy": (0.6, 1.4),
+    "chi": (0.6, 1.4, 2.3),
+    "nakagami": (0.6, 1.4, 1.3),
+    "gengamma": (0.6, 1.4, 1.3, 1.8),
+    "loggamma": (-1.0, 1.0, 1.4),
+    "f": (0.6, 1.4, 2.3, 5.1),
+    "weibull_max": (-1.4, -0.6, 1.7),
+    "powerlaw": (0.3, 0.6, 1.7),
+    "fisk": (0.6, 1.4, 1.7),
+    "loguniform": (0.6, 1.4, 0.2, 2.5),
+    "triang": (0.2, 0.6, 0.5),
+    "genpareto": (0.6, 1.4, 0.3),
+    "genextreme": (-1.0, 1.0, 0.3),
+    "johnsonsu": (-1.0, 1.0, 0.4, 1.3),
+    "truncexpon": (0.6, 1.4, 2.1),
+    "truncnorm": (-0.7, 0.7, -1.5, 1.2),
+    "skewnorm": (-1.0, 1.0, 0.8),
+    "exponnorm": (-1.0, 1.0, 0.9),
+    "invgauss": (0.6, 1.4, 0.8),
+    "rice": (0.6, 1.4, 0.8),
 }
-OTHERS = {"expon": ["pdf", "cdf"], "laplace": ["pdf", "cdf"], "cauchy": ["pdf", "cdf"]}
-OTHERS |= {"logistic": ["pdf", "cdf"], "uniform": ["pdf"], "norm": ["ppf", "isf"]}
-OTHERS |= {name: ["pdf"] for name in ("t", "gamma", "chi2", "beta")}
+# Those whose quantiles have a derivative by the shapes.
+MOVING = ("lognorm", "weibull_min", "weibull_max", "pareto", "powerlaw", "fisk", "loguniform")
+MOVING += ("triang", "genpareto", "genextreme", "johnsonsu", "truncexpon", "truncnorm")
+LEVELS = ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_log_densities(name):
-    """By the argument, the shapes, location and scale."""
+@pytest.mark.parametrize("method", ("logpdf", "pdf", *LEVELS))
+@pytest.mark.parametrize("name", one_in(9, list(FAMILIES)))
+def test_distributions_by_all_parameters(name, method):
+    """By the argument or level, the shapes, location and scale."""
     low, high, *shapes = FAMILIES[name]
-    x = between(low, high) + (0.1 if name != "uniform" else 0.0)
-    for method in ("logpdf", *OTHERS.get(name, [])):
-        fn = getattr(getattr(stats, name), method)
-        args = [between(0.3, 0.7) if method in ("ppf", "isf") else x]
-        if shapes:
-            args.append(between(shapes[0], 1.1 * shapes[0], seed=2))
-        check(fn, *args, *shapes[1:], 0.1, 1.1, rtol=2e-5)
+    fn = getattr(getattr(stats, name), method)
+    x = between(low, high) + 0.1 * (name != "uniform")
+    args = [between(0.3, 0.7) if method in ("ppf", "isf") else x, *shapes, 0.1, 1.1]
+    places = range(len(args))
+    if method in LEVELS and name not in MOVING:
+        places = (0, len(args) - 2, len(args) - 1)
+    check_rule(fn, *args, check_rtol=5e-5, check_active=tuple(places), check_order=1)
 
 
-COUNTS = [("bernoulli", (), 1), ("binom", (5,), 1), ("geom", (), 1), ("nbinom", (3.5,), 1)]
+def by_levels(x, a, b):
+    some = stats.truncnorm.cdf(x, a, b) * stats.genpareto.ppf(x, b)
+    return some + stats.weibull_min.logsf(x, b) + stats.f.sf(x, 3.0, 4.0) * stats.t.ppf(x, 3.0, a)
+
+
+def test_levels_of_order_two():
+    tl.check_grads(by_levels, (0.3, -0.8, 1.2), order=2)
+
+
+LACKING = {
+    "gamma": lambda a: stats.gamma.cdf(0.3, a),
+    "beta": lambda a: stats.beta.ppf(0.3, a, 1.2),
+    "t": lambda a: stats.t.logsf(0.3, a),
+    "skewnorm": lambda a: stats.skewnorm.sf(0.3, a),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_levels_by_shapes_without_a_closed_form_are_refused(name):
+    with pytest.raises(tl.UnsupportedError, match="has no derivative with respect to"):
+        tl.grad(LACKING[name])(1.5)
+
+
+COUNTS = [("poisson", (), 2), ("bernoulli", (), 0), ("binom", (5,), 1), ("geom", (), 2)]
+COUNTS += [("nbinom", (3.5,), 1)]
 
 
 @pytest.mark.parametrize(("name", "n", "k"), COUNTS)
 def test_counts(name, n, k):
-    for method in ("logpmf", "pmf") if name in ("bernoulli", "binom") else ("logpmf",):
+    for method in ("logpmf", "pmf", "cdf", "sf", "logcdf", "logsf"):
         fn = getattr(getattr(stats, name), method)
-        check(fn, k, *n, between(0.3, 0.7))
+        active = (1 + len(n),)
+        check_rule(fn, k, *n, between(0.3, 0.7), check_active=active)
+        check_rule(fn, k + 1, *n, between(0.3, 0.7), 1, check_active=active)
+    check(stats.nbinom.pmf, 2, between(2.0, 3.0), between(0.3, 0.7))
 
 
 def held(x, m, s):

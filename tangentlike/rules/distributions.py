@@ -10,6 +10,7 @@ closed form. In each, z is the standardised argument.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -171,54 +172,30 @@ def log_softmax(y, x, axis=None):
 
 # ------------------------------------------- location and scale: what is alike in all of them
 
-_SHAPES = {"t": "df, ", "gamma": "a, ", "chi2": "df, ", "beta": "a, b, ", "lognorm": "s, "}
-_SHAPES |= {"weibull_min": "c, ", "pareto": "b, ", "invgamma": "a, ", "vonmises": "kappa, "}
-_WITH_DENSITIES = [
-    "norm",
-    "t",
-    "gamma",
-    "chi2",
-    "beta",
-    "expon",
-    "uniform",
-    "laplace",
-    "cauchy",
-    "logistic",
-]
-
-for _family in ("norm", "t", "gamma", "chi2", "beta", "expon", "laplace", "cauchy"):
-    _given = f"x, {_SHAPES.get(_family, '')}loc, scale)"
-    _params = f"x, {_SHAPES.get(_family, '')}loc=0, scale=1)"
-    _cdf = [f"density = scipy.stats.{_family}.pdf({_given}", "dy_dx = density"]
-    _cdf += ["dy_dloc = -density", "dy_dscale = -(density * (x - loc) / scale)"]
-    written(f"scipy.stats.{_family}.cdf", _params, _cdf)
-    if _family in ("norm", "t"):
-        _log = [f"hazard = np.exp(scipy.stats.{_family}.logpdf({_given} - y)", "dy_dx = hazard"]
-        _log += ["dy_dloc = -hazard", "dy_dscale = -(hazard * (x - loc) / scale)"]
-        written(f"scipy.stats.{_family}.logcdf", _params, _log)
-
 # The derivatives of the logarithm of a density: `slope` is what it falls by, z the standardised
-# argument. Of the first ones the density itself has a rule, too.
+# argument. Where an equation of the shapes and z holds at each level of probability, `z_a` is the
+# derivative of z by the shape a then: that of quantiles, and with the density that of levels.
+_POWER = "-z * np.log(z)"  # (of z = u ** (1 / c), times c)
 _DENSITIES = {
     "norm": ("slope = z / scale", "dy_dscale = (z * z - 1.0) / scale"),
-    "t": (
+    "t, df": (
         "slope = (df + 1.0) * z / ((df + z * z) * scale)",
         "gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)",
         "spread = (df + 1.0) * z * z / (df * (df + z * z))",
         "dy_ddf = 0.5 * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)",
         "dy_dscale = (slope * (x - loc) - 1.0) / scale",
     ),
-    "gamma": (
+    "gamma, a": (
         "slope = (1.0 - (a - 1.0) / z) / scale",
         "dy_da = np.log(z) - scipy.special.digamma(a)",
         "dy_dscale = (z - a) / scale",
     ),
-    "chi2": (
+    "chi2, df": (
         "slope = (0.5 - (0.5 * df - 1.0) / z) / scale",
         "dy_ddf = 0.5 * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))",
         "dy_dscale = 0.5 * (z - df) / scale",
     ),
-    "beta": (
+    "beta, a, b": (
         "both = scipy.special.digamma(a + b)",
         "slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale",
         "dy_da = np.log(z) - scipy.special.digamma(a) + both",
@@ -231,88 +208,227 @@ _DENSITIES = {
     "logistic": ("slope = np.tanh(0.5 * z) / scale",),
     "halfnorm": ("slope = z / scale", "dy_dscale = (z * z - 1.0) / scale"),
     "halfcauchy": ("slope = 2.0 * z / ((1.0 + z * z) * scale)",),
+    "halflogistic": ("slope = np.tanh(0.5 * z) / scale",),
     "gumbel_r": ("slope = -np.expm1(-z) / scale",),
     "gumbel_l": ("slope = np.expm1(z) / scale",),
+    "moyal": ("slope = -0.5 * np.expm1(-z) / scale",),
+    "hypsecant": ("slope = np.tanh(z) / scale",),
     "rayleigh": ("slope = (z - 1.0 / z) / scale",),
-    "lognorm": (
+    "maxwell": ("slope = (z - 2.0 / z) / scale",),
+    "levy": ("slope = (1.5 - 0.5 / z) / (x - loc)",),
+    "chi, df": (
+        "slope = (z - (df - 1.0) / z) / scale",
+        "dy_ddf = np.log(z) - 0.5 * (math.log(2.0) + scipy.special.digamma(0.5 * df))",
+    ),
+    "nakagami, nu": (
+        "slope = (2.0 * nu * z - (2.0 * nu - 1.0) / z) / scale",
+        "dy_dnu = np.log(nu * z * z) + 1.0 - scipy.special.digamma(nu) - z * z",
+    ),
+    "gengamma, a, c": (
+        "slope = (1.0 - c * (a - z**c)) / (x - loc)",
+        "dy_da = c * np.log(z) - scipy.special.digamma(a)",
+        "dy_dc = 1.0 / c + (a - z**c) * np.log(z)",
+    ),
+    "loggamma, c": ("slope = (np.exp(z) - c) / scale", "dy_dc = z - scipy.special.digamma(c)"),
+    "f, dfn, dfd": (
+        "total = 0.5 * (dfn + dfd)",
+        "whole = dfd + dfn * z",
+        "slope = (total * dfn / whole - (0.5 * dfn - 1.0) / z) / scale",
+        "both = scipy.special.digamma(total) + 1.0 - np.log(whole)",
+        "own = np.log(dfn * z) - scipy.special.digamma(0.5 * dfn)",
+        "dy_ddfn = 0.5 * (both + own) - total * z / whole",
+        "own_d = np.log(dfd) - scipy.special.digamma(0.5 * dfd)",
+        "dy_ddfd = 0.5 * (both + own_d) - total / whole",
+    ),
+    "lognorm, s": (
         "width = np.log(z) / s",
         "slope = (1.0 + width / s) / (x - loc)",
         "dy_ds = (width * width - 1.0) / s",
         "dy_dscale = width / (s * scale)",
+        "z_s = z * np.log(z) / s",
     ),
-    "weibull_min": (
+    "weibull_min, c": (
         "excess = z**c - 1.0",
         "slope = (1.0 + c * excess) / (x - loc)",
         "dy_dc = 1.0 / c - excess * np.log(z)",
         "dy_dscale = c * excess / scale",
+        f"z_c = {_POWER} / c",
     ),
-    "pareto": (
+    "weibull_max, c": (
+        "excess = (-z) ** c - 1.0",
+        "slope = (1.0 + c * excess) / (x - loc)",
+        "dy_dc = 1.0 / c - excess * np.log(-z)",
+        "z_c = -z * np.log(-z) / c",
+    ),
+    "pareto, b": (
         "slope = (b + 1.0) / (x - loc)",
         "dy_db = 1.0 / b - np.log(z)",
         "dy_dscale = b / scale",
+        f"z_b = {_POWER} / b",
     ),
-    "invgamma": (
+    "powerlaw, a": (
+        "slope = (1.0 - a) / (x - loc)",
+        "dy_da = 1.0 / a + np.log(z)",
+        f"z_a = {_POWER} / a",
+    ),
+    "fisk, c": (
+        "part = z**c / (1.0 + z**c)",
+        "slope = (1.0 - c + 2.0 * c * part) / (x - loc)",
+        "dy_dc = 1.0 / c + np.log(z) * (1.0 - 2.0 * part)",
+        f"z_c = {_POWER} / c",
+    ),
+    "loguniform, a, b": (
+        "slope = 1.0 / (x - loc)",
+        "dy_da = 1.0 / (a * np.log(b / a))",
+        "dy_db = -1.0 / (b * np.log(b / a))",
+        "z_a = z * np.log(b / z) / (a * np.log(b / a))",
+        "z_b = z * np.log(z / a) / (b * np.log(b / a))",
+    ),
+    "triang, c": (
+        "slope = np.where(z < c, -1.0 / z, 1.0 / (1.0 - z)) / scale",
+        "dy_dc = np.where(z < c, -1.0 / c, 1.0 / (1.0 - c))",
+        "z_c = 0.5 * np.where(z < c, z / c, (1.0 - z) / (1.0 - c))",
+    ),
+    "genpareto, c": (
+        "slope = (1.0 + c) / ((1.0 + c * z) * scale)",
+        "fall = -scipy.stats.genpareto.logsf(z, c)",
+        "dy_dc = (fall - (1.0 + c) * z / (1.0 + c * z)) / c",
+        "z_c = (fall * (1.0 + c * z) - z) / c",
+    ),
+    "genextreme, c": (
+        "fall = -scipy.stats.genextreme.logcdf(z, c)",
+        "slope = (1.0 - c - fall) / ((1.0 - c * z) * scale)",
+        "change = (z / (1.0 - c * z) + np.log(fall)) / c",
+        "dy_dc = -np.log(fall) - (1.0 - c - fall) * change",
+        "z_c = -(z + (1.0 - c * z) * np.log(fall)) / c",
+    ),
+    "johnsonsu, a, b": (
+        "root = np.sqrt(1.0 + z * z)",
+        "angle = np.arcsinh(z)",
+        "slope = (z / root + b * (a + b * angle)) / (root * scale)",
+        "dy_da = -(a + b * angle)",
+        "dy_db = 1.0 / b - (a + b * angle) * angle",
+        "z_a = -root / b",
+        "z_b = -root * angle / b",
+    ),
+    "truncexpon, b": (
+        "slope = 1.0 / scale",
+        "dy_db = -1.0 / np.expm1(b)",
+        "z_b = np.expm1(z) / np.expm1(b)",
+    ),
+    "truncnorm, a, b": (
+        "slope = z / scale",
+        "whole = np.exp(scipy.stats.truncnorm.logpdf(z, a, b) + 0.5 * z * z)",
+        "dy_da = whole * np.exp(-0.5 * a * a)",
+        "dy_db = -whole * np.exp(-0.5 * b * b)",
+        "z_a = scipy.stats.truncnorm.sf(z, a, b) * np.exp(0.5 * (z * z - a * a))",
+        "z_b = scipy.stats.truncnorm.cdf(z, a, b) * np.exp(0.5 * (z * z - b * b))",
+    ),
+    "skewnorm, a": (
+        "share = np.exp(scipy.stats.norm.logpdf(a * z) - scipy.stats.norm.logcdf(a * z))",
+        "slope = (z - a * share) / scale",
+        "dy_da = z * share",
+    ),
+    "exponnorm, K": (
+        "place = z - 1.0 / K",
+        "share = np.exp(scipy.stats.norm.logpdf(place) - scipy.stats.norm.logcdf(place))",
+        "slope = (1.0 / K - share) / scale",
+        "dy_dK = ((place + share) / K - 1.0) / K",
+    ),
+    "invgauss, mu": (
+        "slope = (1.5 + 0.5 * (z / (mu * mu) - 1.0 / z)) / (x - loc)",
+        "dy_dmu = (z / mu - 1.0) / (mu * mu)",
+    ),
+    "invgamma, a": (
         "slope = (a + 1.0 - 1.0 / z) / (x - loc)",
         "dy_da = -np.log(z) - scipy.special.digamma(a)",
         "dy_dscale = (a - 1.0 / z) / scale",
     ),
-    "vonmises": (
+    "rice, b": (
+        "ratio = scipy.special.i1e(b * z) / scipy.special.i0e(b * z)",
+        "slope = (z - 1.0 / z - b * ratio) / scale",
+        "dy_db = z * ratio - b",
+    ),
+    "vonmises, kappa": (
         "slope = kappa * np.sin(z) / scale",
         "dy_dkappa = np.cos(z) - scipy.special.i1e(kappa) / scipy.special.i0e(kappa)",
     ),
 }
-for _family, _stated in _DENSITIES.items():
-    _params = f"x, {_SHAPES.get(_family, '')}loc=0, scale=1)"
+
+
+def _levels(name: str, shapes: Sequence[str], stated: Sequence[str]) -> None:
+    """The rules of a distribution function, of what is made of it, and of the inverses, from lines
+    that say what z moves by at one level of probability."""
+    own = "".join(f"{shape}, " for shape in shapes)
+    params, given = f"{own}loc=0, scale=1)", f"{own}loc, scale)"
+    moving = [line for line in stated if not line.startswith(("dy_", "slope"))]
+    moved = [shape for shape in shapes if any(line.startswith(f"z_{shape} ") for line in moving)]
+    for method, rate, sign in (("cdf", "pdf", ""), ("sf", "pdf", "-"),
+                               ("logcdf", "logpdf", ""), ("logsf", "logpdf", "-")):  # fmt: skip
+        rate = f"{name}.{rate}(x, {given}"
+        rate = f"np.exp({rate} - y)" if method.startswith("log") else rate
+        other = "" if sign else "-"
+        lines = ["z = (x - loc) / scale", *moving, f"density = {rate}", f"dy_dx = {sign}density"]
+        lines += [f"dy_dloc = {other}density", f"dy_dscale = {other}(density * (x - loc) / scale)"]
+        lines += [f"dy_d{shape} = {other}(density * scale * z_{shape})" for shape in moved]
+        written(f"{name}.{method}", f"x, {params}", lines)
+    for method, sign in (("ppf", ""), ("isf", "-")):
+        lines = ["z = (y - loc) / scale", *moving, f"dy_dq = {sign}1.0 / {name}.pdf(y, {given}"]
+        lines += ["dy_dloc = 1.0", "dy_dscale = (y - loc) / scale"]
+        lines += [f"dy_d{shape} = scale * z_{shape}" for shape in moved]
+        written(f"{name}.{method}", f"q, {params}", lines)
+
+
+for _titled, _stated in _DENSITIES.items():
+    _family, *_shapes = _titled.split(", ")
+    _params = f"x, {''.join(f'{shape}, ' for shape in _shapes)}loc=0, scale=1)"
     _lines = ["z = (x - loc) / scale", *_stated, "dy_dx = -slope", "dy_dloc = slope"]
     if not any(line.startswith("dy_dscale") for line in _stated):
         _lines.append("dy_dscale = slope * z - 1.0 / scale")
     written(f"scipy.stats.{_family}.logpdf", _params, _lines)
-    if _family in _WITH_DENSITIES:
-        _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines]
-        written(f"scipy.stats.{_family}.pdf", _params, _pdf)
-
-# --------------------------------------------------------- other functions of the normal ones
-
-for _tail, _slope in {
-    "sf": "scipy.stats.norm.pdf(x, loc, scale)",
-    "logsf": "np.exp(scipy.stats.norm.logpdf(x, loc, scale) - y)",
-}.items():
-    _lines = [f"slope = {_slope}", "dy_dx = -slope", "dy_dloc = slope"]
-    _lines.append("dy_dscale = slope * (x - loc) / scale")
-    written(f"scipy.stats.norm.{_tail}", "x, loc=0, scale=1)", _lines)
-for _inverse, _sign in {"ppf": "", "isf": "-"}.items():
-    _lines = [f"dy_dq = {_sign}1.0 / scipy.stats.norm.pdf(y, loc, scale)", "dy_dloc = 1.0"]
-    _lines.append("dy_dscale = (y - loc) / scale")
-    written(f"scipy.stats.norm.{_inverse}", "q, loc=0, scale=1)", _lines)
-
-
-@rule("scipy.stats.logistic.cdf")
-def logistic_cdf(y, x, loc=0, scale=1):
-    slope = y * (1.0 - y) / scale
-    dy_dx = slope
-    dy_dloc = -slope
-    dy_dscale = -(slope * (x - loc) / scale)
-
+    _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines]
+    written(f"scipy.stats.{_family}.pdf", _params, _pdf)
+    _levels(f"scipy.stats.{_family}", _shapes, _stated)
 
 # ------------------------------------------------------------------- counts and trials
 
-for _counted, _slope in {
-    "poisson.logpmf(k, mu": "(k - loc) / mu - 1.0",
-    "poisson.pmf(k, mu": "y * ((k - loc) / mu - 1.0)",
-    "poisson.cdf(k, mu": "-scipy.stats.poisson.pmf(np.floor(k), mu, loc)",
-    "bernoulli.logpmf(k, p": "(k - loc - p) / (p * (1.0 - p))",
-    "bernoulli.pmf(k, p": "y * (k - loc - p) / (p * (1.0 - p))",
-    "binom.logpmf(k, n, p": "(k - loc - n * p) / (p * (1.0 - p))",
-    "binom.pmf(k, n, p": "y * (k - loc - n * p) / (p * (1.0 - p))",
-    "geom.logpmf(k, p": "1.0 / p - (k - loc - 1.0) / (1.0 - p)",
-    "nbinom.logpmf(k, n, p": "n / p - (k - loc) / (1.0 - p)",
-}.items():
+# The derivatives by the mean, or by the probability of success: of the logarithm of a mass, and of
+# the distribution function.
+_COUNTS = {
+    "poisson(k, mu": (
+        "(k - loc) / mu - 1.0",
+        "-scipy.stats.poisson.pmf(np.floor(k), mu, loc)",
+    ),
+    "bernoulli(k, p": ("(k - loc - p) / (p * (1.0 - p))", "-1.0 * (np.floor(k) == loc)"),
+    "binom(k, n, p": (
+        "(k - loc - n * p) / (p * (1.0 - p))",
+        "-(n * scipy.stats.binom.pmf(np.floor(k), n - 1, p, loc))",
+    ),
+    "geom(k, p": (
+        "1.0 / p - (k - loc - 1.0) / (1.0 - p)",
+        "np.floor(k - loc) / p * scipy.stats.geom.pmf(np.floor(k), p, loc)",
+    ),
+    "nbinom(k, n, p": (
+        "n / p - (k - loc) / (1.0 - p)",
+        "(n + np.floor(k - loc)) / p * scipy.stats.nbinom.pmf(np.floor(k), n, p, loc)",
+    ),
+}
+for _counted, (_slope, _rise) in _COUNTS.items():
     _name, _, _params = _counted.partition("(")
-    _lines = [f"dy_d{_params.rpartition(' ')[2]} = {_slope}"]
-    if _name == "nbinom.logpmf":
-        _gammas = "scipy.special.digamma(k - loc + n) - scipy.special.digamma(n)"
-        _lines.append(f"dy_dn = {_gammas} + np.log(p)")
-    written(f"scipy.stats.{_name}", f"{_params}, loc=0)", _lines)
+    _by = f"dy_d{_params.rpartition(' ')[2]} ="
+    for _method, _line in (
+        ("logpmf", f"{_by} {_slope}"),
+        ("pmf", f"{_by} y * ({_slope})"),
+        ("cdf", f"{_by} {_rise}"),
+        ("sf", f"{_by} -({_rise})"),
+        ("logcdf", f"{_by} ({_rise}) / np.exp(y)"),
+        ("logsf", f"{_by} -({_rise}) / np.exp(y)"),
+    ):
+        _lines = [_line]
+        if _name == "nbinom" and "pmf" in _method:
+            _gammas = "scipy.special.digamma(k - loc + n) - scipy.special.digamma(n) + np.log(p)"
+            _lines.append(f"dy_dn = {'y * ' if _method == 'pmf' else ''}({_gammas})")
+        written(f"scipy.stats.{_name}.{_method}", f"{_params}, loc=0)", _lines)
 
 
 # --------------------------------------------------------------------------------------------------
