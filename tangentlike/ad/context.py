@@ -14,6 +14,7 @@ from ..analysis.flow import Flow, flow_edges
 from ..analysis.kinds import infer_kinds, kind_of
 from ..analysis.memory import UNSEEN, Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
+from ..frontend.lower import instead
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..rules.bind import Instance
@@ -124,6 +125,14 @@ class Context:
         if temporary:
             self.temporaries.add(name)
         return name
+
+    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
+        """What a text of Python says, in the place of a statement (`frontend.lower.instead`)."""
+        made = instead(stmt, text, self.names, self.temporaries, self.numpy_alias, **given)
+        for part in made:
+            if isinstance(part, ir.Assign) and isinstance(part.target, str):
+                self.kinds.setdefault(part.target, self.kind_of(part.value))
+        return made
 
     def infer_again(self, function: ir.Function, given: Mapping[str, Kind]) -> None:
         """What is known of the names of a function that binds them anew."""

@@ -381,17 +381,18 @@ _program = functools.lru_cache(maxsize=256)(program)  # (of templates)
 
 
 def instead(
-    stmt: ir.Stmt, text: str, names: Names, temporaries: set[str], **given: Expr
+    stmt: ir.Stmt, text: str, names: Names, temporaries: set[str], alias: str, **given: Expr
 ) -> list[ir.Stmt]:
     """What a text of Python says, in the place of a statement of the user's.
 
     Names that are `given` stand for expressions; `result` is what the statement binds (it is an
-    `Assign`, or a `Do`, which drops it); what else the text binds are new temporaries.
+    `Assign`, or a `Do`, which drops it); what else the text binds are new temporaries. `alias` is
+    what the program calls its array module.
 
     >>> from tangentlike.codegen.print import show
     >>> (stmt,) = program("last = d.popitem()").body
     >>> text = "keys = list(d); key = keys[-1]; result = (key, d.pop(key))"
-    >>> print(show(tuple(instead(stmt, text, Names(("key",)), set(), d=Var("table")))))
+    >>> print(show(tuple(instead(stmt, text, Names(("key",)), set(), "np", d=Var("table")))))
     keys = list(table)
     key2 = keys[-1]
     last = (key2, table.pop(key2))
@@ -406,6 +407,8 @@ def instead(
             temporaries.add(made)
 
     def placed(expr: Expr) -> Expr:
+        if isinstance(expr, Ref) and expr.text.startswith("np."):
+            return Ref(alias + expr.text[2:], expr.obj)
         expr = ir.rebuild(expr, placed)
         return ir.replaced(expr, at=place) if hasattr(expr, "at") else expr
 
@@ -429,6 +432,14 @@ def instead(
 
 
 _RESULT = "$result"  # (no name of the user's)
+
+
+def gathering(call: ir.Call) -> str:
+    """The text of a list of all that `zip`, `enumerate` or `reversed`, `taken`, gives."""
+    obj = call.fn.obj if isinstance(call.fn, Ref) else None
+    count = len(call.args) if obj is zip else 2 if obj is enumerate else 0
+    item = "".join(f"item{n + 1 if n else ''}, " for n in range(count)) or "item"
+    return f"result = []\nfor {item} in taken:\n    held = {item}\n    result.append(held)"
 
 
 def default_names() -> dict[str, Any]:

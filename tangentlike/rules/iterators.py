@@ -21,7 +21,7 @@ import operator
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from ..frontend.generators import (
     listed,
     manner_of_function,
 )
+from ..frontend.lower import Lowered, gathering, instead
 from ..frontend.naming import names_of
 from ..frontend.operands import NOT
 from ..frontend.owners import mark_of
@@ -43,9 +44,6 @@ from ..ir.facts import fact
 from ..ir.index import ProgramIndex
 from ..ir.names import Names
 from ..runtime.records import attribute_of
-
-if TYPE_CHECKING:
-    from ..frontend.lower import Lowered
 
 MethodOf = Callable[[ir.Call], types.FunctionType | None]
 # The iterators that read all they are given when they are made, and those that wait.
@@ -152,21 +150,12 @@ def _read_itself(stmt: ir.Stmt) -> set[str]:
 
 def _all_items(stmt: ir.Assign, spelling: _Spelling) -> ir.Instead:
     """The list of all that an iterator gives."""
-    call, origin, names = stmt.value, stmt.origin, spelling.names
+    call = stmt.value
     assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
     if _of_iter(stmt):
         return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
     if _is_header(call):
-        count = len(call.args) if call.fn.obj is zip else 2 if call.fn.obj is enumerate else 1
-        parts = tuple(names.fresh("item") for _ in range(count))
-        target = parts if len(parts) > 1 or call.fn.obj is zip else parts[0]
-        item = ir.Display("tuple", tuple(map(ir.Var, parts)))
-        added = ir.Var(target) if isinstance(target, str) else item
-        append = ir.Call(ir.Attribute(ir.Var(str(stmt.target)), "append"), (added,))
-        return (
-            dataclasses.replace(stmt, value=ir.Display("list", ())),
-            ir.For(target, call, (ir.Do(append, origin),), origin),
-        )
+        return instead(stmt, gathering(call), spelling.names, set(), "np", taken=call)
     spelled = _spelled(call)
     if spelled is not None:
         return dataclasses.replace(stmt, value=spelled)

@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator
 
 from ... import ir, runtime
 from ...analysis.record_types import is_replace
-from ...frontend.lower import instead
+from ...frontend.lower import gathering
 from ..context import LEN, Context
 from ..specialize.function_values import is_partial, starred_name
 
@@ -197,23 +197,23 @@ class _Speller(ir.Rewriter):
             case "setdefault", (key, other):
                 text = "if not key in d: d[key] = other"
                 text += "\nresult = d[key]" if isinstance(stmt, ir.Assign) else ""
-                return self.instead(stmt, text, d=base, key=key, other=other)
+                return self.context.instead(stmt, text, d=base, key=key, other=other)
             case "pop", (key, other):
                 text = "if key in d:\n    result = d.pop(key)"
                 text += "\nelse:\n    result = other" if isinstance(stmt, ir.Assign) else ""
-                return self.instead(stmt, text, d=base, key=key, other=other)
+                return self.context.instead(stmt, text, d=base, key=key, other=other)
             case "sort", () if isinstance(stmt, ir.Do) and not self._sorts_array(base, call):
                 before, xs, order = self.order(stmt, base, call.kwargs)
                 text = "items = take_items(xs, order); old[:] = items"
                 given = {"xs": xs, "order": ir.Var(order), "old": base}
-                return [*before, *self.instead(stmt, text, **given)]
+                return [*before, *self.context.instead(stmt, text, **given)]
             case "remove", (value,) if isinstance(stmt, ir.Do):
                 text = "place = xs.index(value); xs.pop(place)"
-                return self.instead(stmt, text, xs=base, value=value)
+                return self.context.instead(stmt, text, xs=base, value=value)
             case "popitem", ():  # (the newest entry)
                 keys = f"{base.name}_keys"
                 text = f"{keys} = list(d); key = {keys}[-1]; value = d.pop(key)"
-                return self.instead(stmt, f"{text}; result = (key, value)", d=base)
+                return self.context.instead(stmt, f"{text}; result = (key, value)", d=base)
             case "copy", () if isinstance(stmt, ir.Assign):
                 again = _COPIES.get(self.context.kind_of(base).form)
                 copied = None if again is None else ir.Call(again, (base,), at=call.at)
@@ -241,13 +241,7 @@ class _Speller(ir.Rewriter):
             return None if made is None else [*made, unpacked]
         if stmt.target not in self.context.temporaries:
             return None
-        assert isinstance(call.fn, ir.Ref)
-        item = "item"
-        if call.fn.obj is not reversed:
-            count = 2 if call.fn.obj is enumerate else len(call.args)
-            item = "".join(f"item{n or ''}, " for n in range(count))
-        text = f"result = []\nfor {item} in taken:\n    held = {item}\n    result.append(held)"
-        return self.instead(stmt, text, taken=call)
+        return self.context.instead(stmt, gathering(call), taken=call)
 
     def sorted(
         self, stmt: ir.Assign, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
@@ -298,9 +292,6 @@ class _Speller(ir.Rewriter):
         field, value = call.kwargs[-1]
         last = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
         return [*found, dataclasses.replace(stmt, value=last)]
-
-    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
-        return instead(stmt, text, self.context.names, self.context.temporaries, **given)
 
     def temporary(self, wanted: str) -> str:
         name = self.context.names.fresh(wanted)

@@ -7,6 +7,7 @@ it accumulates, which is a form of its own.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 from collections import Counter
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ir, runtime
+from ... import ir
 from ...analysis.operations import (
     draws,
     is_python_function,
@@ -27,7 +28,7 @@ from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.dataflow import Displays
-from ...ir.kind import INT, NOTHING, OTHER, UNKNOWN
+from ...ir.kind import INT, NOTHING, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
 from ..context import IADD, Context
@@ -448,136 +449,89 @@ def calm_elsewhere(
 
 
 # --------------------------------------------------------------------------------------------------
-# `np.put`, `np.place`, `np.putmask` and `np.put_along_axis`, spelled as the stores they are.
-#
-# np.put(a, k, v)                  a[put_places(k, a.shape)] = np.resize(v, np.size(k))
-# np.place(a, m, v)                a[m] = np.resize(v, np.count_nonzero(m))
-# np.putmask(a, m, v)              a[...] = np.where(m, np.resize(v, a.shape), a)
-# np.put_along_axis(a, k, v, 1)    a[along_axis(k, a.shape, 1)] = v
-# np.fill_diagonal(a, v)           a[np.diag_indices(min(a.shape), a.ndim)] = v
+# `np.put`, `np.place`, `np.putmask`, `np.put_along_axis` and `np.fill_diagonal`, as the stores they
+# are.
+
+# The parameters of each, and what it does.
+_SCATTERS: dict[Any, tuple[str, str]] = {
+    np.put: (
+        "a ind v mode='raise'",
+        """
+        size = np.size(ind)
+        fitted = np.resize(v, size)
+        places = put_places(ind, a.shape, mode)
+        a[places] = fitted""",
+    ),
+    np.place: (
+        "arr mask vals",
+        """
+        size = np.count_nonzero(mask)
+        fitted = np.resize(vals, size)
+        arr[mask] = fitted""",
+    ),
+    np.putmask: (
+        "a mask values",
+        """
+        size = a.shape
+        fitted = np.resize(values, size)
+        merged = np.where(mask, fitted, a)
+        a[...] = merged""",
+    ),
+    np.put_along_axis: (
+        "arr indices values axis=-1",
+        "places = along_axis(indices, arr.shape, axis); arr[places] = values",
+    ),
+    np.fill_diagonal: (
+        "a val wrap=False",
+        "diagonal = np.diag_indices(min(a.shape), a.ndim); a[diagonal] = val",
+    ),
+}
+_SCATTERS[np.ndarray.put] = _SCATTERS[np.put]
+_PUT_IN_VECTOR = """
+    size = np.shape(ind)
+    fitted = np.resize(v, size)
+    a[ind] = fitted"""
+_WRAPPED_DIAGONAL = """
+    diagonal = diagonal_places(a.shape, wrap)
+    size = np.size(diagonal[0])
+    fitted = np.resize(val, size)
+    a[diagonal] = fitted"""
 
 
 def scatter_stores(
     stmt: ir.Stmt, call: ir.Call, obj: Any, context: Context
 ) -> list[ir.Stmt] | None:
     """The statements that write what the call of one of these functions writes, or None."""
-    make = _MAKERS.get(obj)
-    if make is None:
+    if obj not in _SCATTERS:
         return None
-    arguments = _bound(call, _PARAMETERS[obj])
-    if arguments is None:
+    params, text = _SCATTERS[obj]
+    parts = [param.partition("=") for param in params.split()]
+    names = [name for name, *_ in parts]
+    given: dict[str, ir.Expr] = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
+    for name, _, default in parts:
+        if default:
+            given.setdefault(name, ir.Const(ast.literal_eval(default)))
+    if len(call.args) > len(names) or given.keys() != set(names):
         return None
-    return make(stmt, arguments, context)
+    if given.get("axis") == ir.Const(None):
+        plain = ir.Call(call.fn, (given["arr"], given["indices"], given["values"]))
+        return scatter_stores(stmt, plain, np.put, context)
+    if given.get("mode") == ir.Const("raise"):
+        vector = context.kind_of(given["a"]).rank == 1
+        text = _PUT_IN_VECTOR if vector else text.replace(", mode", "")
+    if given.get("wrap", ir.Const(False)) != ir.Const(False):
+        text = _WRAPPED_DIAGONAL
+    return _fitted(stmt, text, context, **given)
 
 
-def _bound(call: ir.Call, names: tuple[str, ...]) -> list[ir.Expr] | None:
-    given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
-    if len(call.args) > len(names) or not given.keys() <= set(names):
-        return None
-    for name in names:
-        if name in _DEFAULTS:
-            given.setdefault(name, _DEFAULTS[name])
-    return [given[name] for name in names] if given.keys() == set(names) else None
-
-
-def _put(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, places, value, mode = arguments
-    given = ir.Call(context.numpy("shape"), (places,))
-    if context.kind_of(target).rank == 1 and mode == ir.Const("raise"):
-        fitted, named = resized(stmt, value, given, context)
-        return [*named, store(stmt, target, places, fitted)]
-    fitted, named = resized(stmt, value, ir.Call(context.numpy("size"), (places,)), context)
-    options = () if mode == ir.Const("raise") else (mode,)
-    shape = ir.Attribute(target, "shape")
-    where = ir.Call(ir.Ref("put_places", runtime.put_places), (places, shape, *options))
-    return [*named, *_keyed(stmt, "places", where, target, fitted, context)]
-
-
-def _fill_diagonal(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, value, wrap = arguments
-    shape = ir.Attribute(target, "shape")
-    if wrap == ir.Const(False):
-        shortest = ir.Call(ir.Ref("min", min), (shape,))
-        axes = ir.Attribute(target, "ndim")
-        where = ir.Call(context.numpy("diag_indices"), (shortest, axes))
-        return _keyed(stmt, "diagonal", where, target, value, context)
-    where = ir.Call(ir.Ref("diagonal_places", runtime.diagonal_places), (shape, wrap))
-    name = context.names.fresh("diagonal")
-    count = ir.Call(context.numpy("size"), (ir.Index(ir.Var(name), ir.Const(0)),))
-    fitted, named = resized(stmt, value, count, context)
-    key = ir.Assign(name, where, stmt.origin)
-    return [key, *named, store(stmt, target, ir.Var(name), fitted)]
-
-
-def _place(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, mask, value = arguments
-    count = ir.Call(context.numpy("count_nonzero"), (mask,))
-    fitted, named = resized(stmt, value, count, context)
-    return [*named, store(stmt, target, mask, fitted)]
-
-
-def _putmask(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, mask, value = arguments
-    fitted, named = resized(stmt, value, ir.Attribute(target, "shape"), context)
-    merged = ir.Call(context.numpy("where"), (mask, fitted, target), at=stmt.origin.place)
-    name = context.fresh("merged", context.kind_of(target))
-    whole = store(stmt, target, ir.Const(Ellipsis), ir.Var(name))
-    return [*named, ir.Assign(name, merged, stmt.origin), whole]
-
-
-def _put_along_axis(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, places, value, axis = arguments
-    if axis == ir.Const(None):
-        return _put(stmt, [target, places, value, ir.Const("raise")], context)
-    shape = ir.Attribute(target, "shape")
-    where = ir.Call(ir.Ref("along_axis", runtime.along_axis), (places, shape, axis))
-    return _keyed(stmt, "places", where, target, value, context)
-
-
-def resized(
-    stmt: ir.Stmt, value: ir.Expr, shape: ir.Expr, context: Context
-) -> tuple[ir.Expr, list[ir.Stmt]]:
-    """A value repeated or cut to a size, as these functions do; a number fits as it is."""
-    if context.kind_of(value).form == "number":
-        return value, []
-    size = context.fresh("size", OTHER)  # (a size or a shape carries no derivative)
-    name = context.names.fresh("fitted")
-    resized = ir.Call(context.numpy("resize"), (value, ir.Var(size)), at=stmt.origin.place)
-    return ir.Var(name), [
-        ir.Assign(size, shape, stmt.origin),
-        ir.Assign(name, resized, stmt.origin),
-    ]
-
-
-def _keyed(
-    stmt: ir.Stmt, word: str, where: ir.Expr, target: ir.Expr, value: ir.Expr, context: Context
-) -> list[ir.Stmt]:
-    name = context.names.fresh(word)
-    return [ir.Assign(name, where, stmt.origin), store(stmt, target, ir.Var(name), value)]
-
-
-def store(stmt: ir.Stmt, target: ir.Expr, key: ir.Expr, value: ir.Expr) -> ir.Stmt:
-    """`target[key] = value` in the place of a statement."""
-    return ir.Store(ir.Index(target, key, stmt.origin.place), value, stmt.origin)
-
-
-_MAKERS = {
-    np.put: _put,
-    np.ndarray.put: _put,
-    np.place: _place,
-    np.putmask: _putmask,
-    np.put_along_axis: _put_along_axis,
-    np.fill_diagonal: _fill_diagonal,
-}
-_PARAMETERS = {
-    np.put: ("a", "ind", "v", "mode"),
-    np.ndarray.put: ("a", "ind", "v", "mode"),
-    np.place: ("arr", "mask", "vals"),
-    np.putmask: ("a", "mask", "values"),
-    np.put_along_axis: ("arr", "indices", "values", "axis"),
-    np.fill_diagonal: ("a", "val", "wrap"),
-}
-_DEFAULTS = {"axis": ir.Const(-1), "mode": ir.Const("raise"), "wrap": ir.Const(False)}
+def _fitted(stmt: ir.Stmt, text: str, context: Context, **given: ir.Expr) -> list[ir.Stmt]:
+    """What a text says, in which a value is repeated or cut to a size, as these functions do; a
+    number fits as it is."""
+    value = next((given[name] for name in given if f"resize({name}," in text), None)
+    if value is not None and context.kind_of(value).form == "number":
+        lines = (line for line in text.split("\n") if "size" not in line)
+        return context.instead(stmt, "\n".join(lines), fitted=value, **given)
+    return context.instead(stmt, text, **given)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -643,9 +597,8 @@ class _Speller(ir.Rewriter):
                 case ir.Assign(str(), ir.Index(ir.Var(name), key)) if name in self.vectors:
                     out += self._copied(stmt) if self._may_be_slice(key) else [stmt]
                 case ir.Store(target=ir.Attribute(base, "flat")) if self._may_be_array(base):
-                    shape = ir.Attribute(base, "shape")
-                    value, named = resized(stmt, stmt.value, shape, self.context)
-                    out += [*named, store(stmt, base, ir.Const(Ellipsis), value)]
+                    text = "size = a.shape\nfitted = np.resize(v, size)\na[...] = fitted"
+                    out += _fitted(stmt, text, self.context, a=base, v=stmt.value)
                 case ir.Store() | ir.Update() if (
                     item := _item_of(stmt)
                 ) is not None and item in written:
@@ -672,17 +625,16 @@ class _Speller(ir.Rewriter):
         if isinstance(key, ir.Slice):
             parts = (key.lower, key.upper, key.step)
             key = ir.Call(ir.Ref("slice", slice), tuple(p or ir.Const(None) for p in parts))
-        helper = self.context.helper("flat_places")
-        places = self.context.names.fresh("places")
-        first = ir.Assign(
-            places, ir.Call(helper, (key, ir.Attribute(base, "shape")), at=at), stmt.origin
-        )
-        target = ir.Index(base, ir.Var(places), at)
+        text = "places = flat_places(key, a.shape)"
         if isinstance(stmt, ir.Update):
-            return [first, dataclasses.replace(stmt, target=target)]
-        count = ir.Call(self.context.numpy("size"), (ir.Index(ir.Var(places), ir.Const(0)),))
-        value, named = resized(stmt, stmt.value, count, self.context)
-        return [first, *named, dataclasses.replace(stmt, target=target, value=value)]
+            first, *_ = made = self.context.instead(stmt, text, key=key, a=base)
+            assert isinstance(first, ir.Assign) and isinstance(first.target, str)
+            return [
+                *made,
+                dataclasses.replace(stmt, target=ir.Index(base, ir.Var(first.target), at)),
+            ]
+        text += "\nsize = np.size(places[0])\nfitted = np.resize(v, size)\na[places] = fitted"
+        return _fitted(stmt, text, self.context, key=key, a=base, v=stmt.value)
 
     def _may_be_slice(self, key: ir.Expr) -> bool:
         return isinstance(key, ir.Slice) or self.context.kind_of(key).form in _MAY_BE_SLICE

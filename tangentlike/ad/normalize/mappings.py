@@ -167,7 +167,7 @@ class _Speller(ir.Rewriter):
 
     def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
         self.changed = True
-        return instead(stmt, text, self.names, self.temporaries, **given)
+        return instead(stmt, text, self.names, self.temporaries, "np", **given)
 
     def listed(self, stmt: ir.Stmt, view: _View) -> list[ir.Stmt]:
         """`vs = d.values()` as the list of these values, `d.items()` as that of pairs."""

@@ -24,7 +24,6 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
-from ...frontend.lower import instead
 from ..context import Context
 
 _CLASSES = (deque, defaultdict, Counter, OrderedDict)
@@ -217,10 +216,7 @@ class _Speller(ir.Rewriter):
         if method not in texts:
             return [stmt]
         given["limit"] = ir.Var(container.maxlen)
-        return self.instead(stmt, texts[method], **given)
-
-    def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
-        return instead(stmt, text, self.context.names, self.context.temporaries, **given)
+        return self.context.instead(stmt, texts[method], **given)
 
     def with_entries(self, stmt: ir.Stmt) -> tuple[list[ir.Stmt], ir.Stmt]:
         """A statement with the entries made beforehand that it reads and that may be missing."""
@@ -242,7 +238,9 @@ class _Speller(ir.Rewriter):
                     if isinstance(default, ir.Call):
                         text = "if not key in d:\n    entry = default\n    d[key] = entry"
                         default = dataclasses.replace(default, at=stmt.origin.place)
-                    before.extend(self.instead(stmt, text, d=base, key=key, default=default))
+                    before.extend(
+                        self.context.instead(stmt, text, d=base, key=key, default=default)
+                    )
                     return read
             return ir.rebuild(expr, entry)
 

@@ -166,7 +166,7 @@ def sums_of_objects(lowered: Lowered, kind: Callable[[ir.Expr], Kind]) -> Lowere
                 if found is not None and _is_object(element_kind(kind(found[0]))):
                     items, start = found
                     text = _SUM_OF_ALL if start == _ZERO else _SUM
-                    return instead(stmt, text, names, made, items=items, start=start)
+                    return instead(stmt, text, names, made, "np", items=items, start=start)
         return None
 
     body = ir.rewrite(lowered.function.body, parts)
