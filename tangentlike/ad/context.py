@@ -126,6 +126,12 @@ class Context:
             self.temporaries.add(name)
         return name
 
+    def temporary(self, wanted: str) -> str:
+        """A new name for what may be put into what reads it."""
+        name = self.names.fresh(wanted)
+        self.temporaries.add(name)
+        return name
+
     def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
         """What a text of Python says, in the place of a statement (`frontend.lower.instead`)."""
         made = instead(stmt, text, self.names, self.temporaries, self.numpy_alias, **given)

@@ -135,12 +135,12 @@ def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in chosen:
-            return _all_items(stmt, spelling)
+            return _all_items(stmt, spelling, made)
         found = chosen & _read_itself(stmt)
         return _taking(stmt, found.pop(), names) if found else stmt
 
-    body = ir.rewrite(lowered.function.body, after=statement)
-    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+    made = set[str]()
+    return lowered.with_body(ir.rewrite(lowered.function.body, after=statement), made)
 
 
 def _read_itself(stmt: ir.Stmt) -> set[str]:
@@ -148,14 +148,14 @@ def _read_itself(stmt: ir.Stmt) -> set[str]:
     return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
 
-def _all_items(stmt: ir.Assign, spelling: _Spelling) -> ir.Instead:
-    """The list of all that an iterator gives."""
+def _all_items(stmt: ir.Assign, spelling: _Spelling, made: set[str]) -> ir.Instead:
+    """The list of all that an iterator gives; `made` takes the names of temporaries."""
     call = stmt.value
     assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
     if _of_iter(stmt):
         return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
     if _is_header(call):
-        return instead(stmt, gathering(call), spelling.names, set(), "np", taken=call)
+        return instead(stmt, gathering(call), spelling.names, made, "np", taken=call)
     spelled = _spelled(call)
     if spelled is not None:
         return dataclasses.replace(stmt, value=spelled)

@@ -163,8 +163,7 @@ def _items(
         return [arg]
     found: list[ir.Expr] = []
     for position in range(len(kind.items)):
-        name = context.names.fresh(f"{arg.names[0]}_{position}")
-        context.temporaries.add(name)
+        name = context.temporary(f"{arg.names[0]}_{position}")
         item = ir.Index(value, ir.Const(position), origin.place)
         before.append(ir.Assign(name, item, origin))
         found.append(ir.Var(name))

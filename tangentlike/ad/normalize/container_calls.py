@@ -142,7 +142,7 @@ class _Speller(ir.Rewriter):
         """What a loop runs over, with columns made before it."""
         rows = self.rows(iterable)
         if rows is not None:
-            name = self.temporary("columns")
+            name = self.context.temporary("columns")
             call = ir.Call(_COLUMNS, (rows,), at=origin.place)
             before.append(ir.Assign(name, call, origin))
             return ir.Var(name)
@@ -170,7 +170,7 @@ class _Speller(ir.Rewriter):
         if len(call.args) > 1:
             if not ir.names_in(call) & self.varied:
                 return None
-            items = self.temporary("items")
+            items = self.context.temporary("items")
             listed = ir.Assign(items, ir.Display("list", call.args), stmt.origin)
             self.varied |= {items}
             one = dataclasses.replace(call, args=(ir.Var(items),))
@@ -235,7 +235,7 @@ class _Speller(ir.Rewriter):
         if not ir.names_in(call) & self.varied or stars:
             return None
         if isinstance(stmt.target, tuple):
-            whole = self.temporary("items")
+            whole = self.context.temporary("items")
             unpacked = dataclasses.replace(stmt, value=ir.Var(whole))
             made = self.listed(dataclasses.replace(stmt, target=whole), call)
             return None if made is None else [*made, unpacked]
@@ -258,22 +258,22 @@ class _Speller(ir.Rewriter):
         out: list[ir.Stmt] = []
         origin = stmt.origin
         if self.context.kind_of(xs).form == "dict":
-            names = self.temporary(f"{xs.name}_keys")
+            names = self.context.temporary(f"{xs.name}_keys")
             out.append(ir.Assign(names, ir.Call(_COPIES["list"], (xs,), at=origin.place), origin))
             xs = ir.Var(names)
         places, options = xs, dict(kwargs)
         partial = self.partials.get(_name(options.get("key")))
         if partial is not None:
             del options["key"]
-            places = ir.Var(self.temporary("keys"))
-            item, key = self.temporary("item"), self.temporary("key")
+            places = ir.Var(self.context.temporary("keys"))
+            item, key = self.context.temporary("item"), self.context.temporary("key")
             target, *args = partial.args
             called = ir.Call(target, (*args, ir.Var(item)), partial.kwargs, partial.at)
             append = ir.Call(ir.Attribute(places, "append"), (ir.Var(key),))
             out.append(ir.Assign(places.name, ir.Display("list", ()), origin))
             body = (ir.Assign(key, called, origin), ir.Do(append, origin))
             out.append(ir.For(item, xs, body, origin))
-        order = self.temporary("order")
+        order = self.context.temporary("order")
         call = ir.Call(_ORDER, (places,), tuple(options.items()), origin.place)
         return [*out, ir.Assign(order, call, origin)], xs, order
 
@@ -285,18 +285,13 @@ class _Speller(ir.Rewriter):
         found: list[ir.Stmt] = []
         latest = record
         for field, value in call.kwargs[:-1]:
-            name = self.temporary(f"{record.name}_new")
+            name = self.context.temporary(f"{record.name}_new")
             new = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
             found.append(ir.Assign(name, new, stmt.origin))
             latest = ir.Var(name)
         field, value = call.kwargs[-1]
         last = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
         return [*found, dataclasses.replace(stmt, value=last)]
-
-    def temporary(self, wanted: str) -> str:
-        name = self.context.names.fresh(wanted)
-        self.context.temporaries.add(name)
-        return name
 
 
 def _name(expr: ir.Expr | None) -> str:

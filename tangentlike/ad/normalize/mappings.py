@@ -27,10 +27,8 @@ from ... import ir
 from ...analysis.evidence import contents, told_apart
 from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
-from ...frontend.lower import instead
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
-from ...ir.names import Names
 from ..context import Context
 from ..loops import is_call
 
@@ -54,10 +52,8 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     near = frozenset(_looped_beside(function)) - _used_otherwise(function)
     alone = steady - _of_other_names(function, context)
     looped = _looped(function, near, alone)
-    speller = _Speller(
-        frozenset(varied), context.temporaries, context.names, looped, steady, alone, near
-    )
-    speller.live = _seen_as_views(function, context)
+    speller = _Speller(frozenset(varied), context, looped, steady, alone, near)
+    speller.live, speller.temporaries = _seen_as_views(function, context), context.temporaries
     body = speller.block(function.body)
     if not speller.changed:
         return function
@@ -83,12 +79,12 @@ def reads_dicts(function: ir.Function) -> bool:
 @dataclass
 class _Speller(ir.Rewriter):
     varied: frozenset[str]
-    temporaries: set[str]
-    names: Names
+    context: Context
     looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not
     steady: frozenset[str] = frozenset()  # dicts in which nothing is changed
     alone: frozenset[str] = frozenset()  # those of them that have no other name, either
     near: frozenset[str] = frozenset()  # names that are used in headers of loops beside them only
+    temporaries: Collection[str] = ()
     live: frozenset[str] = frozenset()  # names whose views are seen to be no lists
     made: set[str] = field(default_factory=set)  # names that stand for views of dicts
     changed: bool = False
@@ -136,7 +132,9 @@ class _Speller(ir.Rewriter):
                     text = "if key in d:\n    result = d[key]\nelse:\n    result = other"
                     key, other = args if len(args) > 1 else (*args, ir.Const(None))
                     return self.instead(stmt, text, d=base, key=key, other=other)
-            case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
+            case ir.Assign(target=str(name), value=ir.Call() as call) if (
+                name in self.context.temporaries
+            ):
                 found = self.view(call, views)
                 if found is not None and found.is_sorted and name not in self.looped:
                     return [stmt]  # (of pairs in a list)
@@ -153,7 +151,7 @@ class _Speller(ir.Rewriter):
             case ir.Assign(target=tuple(), value=ir.Call() as call):
                 found = self.view(call, views)
                 if found is not None and not found.is_sorted:
-                    name = self.temporary(found.method)
+                    name = self.context.temporary(found.method)
                     unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
                     return [*self.listed(dataclasses.replace(stmt, target=name), found), unpacked]
         return [self.inside(stmt)]
@@ -167,7 +165,7 @@ class _Speller(ir.Rewriter):
 
     def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
         self.changed = True
-        return instead(stmt, text, self.names, self.temporaries, "np", **given)
+        return self.context.instead(stmt, text, **given)
 
     def listed(self, stmt: ir.Stmt, view: _View) -> list[ir.Stmt]:
         """`vs = d.values()` as the list of these values, `d.items()` as that of pairs."""
@@ -241,7 +239,7 @@ class _Speller(ir.Rewriter):
         value: ir.Target = target
         if items and isinstance(target, tuple):
             key, value = target
-        name = key if isinstance(key, str) and key else self.temporary("key")
+        name = key if isinstance(key, str) and key else self.context.temporary("key")
         if isinstance(key, tuple):
             self.unpack(key, ir.Var(name), origin, reads)
         self.unpack(value, ir.Index(view.source, ir.Var(name), origin.place), origin, reads)
@@ -254,7 +252,7 @@ class _Speller(ir.Rewriter):
         if isinstance(target, str):
             out.append(ir.Assign(target, value, origin))
             return
-        parts = [p if isinstance(p, str) else self.temporary("part") for p in target]
+        parts = [p if isinstance(p, str) else self.context.temporary("part") for p in target]
         out.append(ir.Assign(tuple(parts), value, origin))
         for name, part in zip(parts, target, strict=True):
             if not isinstance(part, str):
@@ -262,16 +260,14 @@ class _Speller(ir.Rewriter):
 
     def keys(self, view: _View, origin: ir.Origin) -> tuple[list[ir.Stmt], ir.Expr]:
         """The list of keys that a loop runs over, by a name of its own."""
-        seen, keys = self.temporary("keys_view"), self.temporary(f"{view.source.name}_keys")
+        seen, keys = (
+            self.context.temporary("keys_view"),
+            self.context.temporary(f"{view.source.name}_keys"),
+        )
         call = ir.Call(ir.Attribute(view.source, "keys"), (), at=origin.place)
         ordered = ir.Ref("sorted", sorted) if view.is_sorted else _LIST
         listed = ir.Call(ordered, (ir.Var(seen),), at=origin.place)
         return [ir.Assign(seen, call, origin), ir.Assign(keys, listed, origin)], ir.Var(keys)
-
-    def temporary(self, wanted: str) -> str:
-        name = self.names.fresh(wanted)
-        self.temporaries.add(name)
-        return name
 
 
 def _changed(function: ir.Function) -> set[str]:

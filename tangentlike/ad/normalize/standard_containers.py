@@ -112,8 +112,7 @@ def _containers(function: ir.Function, context: Context) -> dict[str, _Container
     known = {name: container for name, container in found.items() if container is not None}
     for name, container in known.items():
         if container.is_bounded:
-            maxlen = context.names.fresh(f"{name}_maxlen")
-            context.temporaries.add(maxlen)
+            maxlen = context.temporary(f"{name}_maxlen")
             known[name] = dataclasses.replace(container, maxlen=maxlen)
     return known
 
@@ -255,8 +254,7 @@ class _Speller(ir.Rewriter):
         parts = key.items if isinstance(key, ir.Display) else (key,)
         if all(isinstance(part, ir.Atom) for part in parts):
             return key
-        name = self.context.names.fresh("key")
-        self.context.temporaries.add(name)
+        name = self.context.temporary("key")
         before.append(ir.Assign(name, key, stmt.origin))
         return ir.Var(name)
 
