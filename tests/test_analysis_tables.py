@@ -13,14 +13,14 @@ import scipy.sparse
 
 from tangentlike import ir
 from tangentlike.analysis.activity import refuse_local_inputs
-from tangentlike.analysis.declared import kind_from_annotation, kinds_from_example, stated_classes
-from tangentlike.analysis.operations import out_position, outputs
-from tangentlike.analysis.record_types import (
+from tangentlike.analysis.constructors import (
     record_class,
     record_fields,
     record_values,
     sets_when_made,
 )
+from tangentlike.analysis.declared import kind_from_annotation, kinds_from_example, stated_classes
+from tangentlike.analysis.operations import out_position, outputs
 from tangentlike.analysis.refusals import matrix_names
 from tangentlike.analysis.regions import Affine, Bounds, Inequalities
 from tangentlike.errors import WrtError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ir
-from ..analysis.record_types import record_class, record_names, record_values
+from ..analysis.constructors import record_class, record_names, record_values
 from ..analysis.refusals import unknown_class
 from ..errors import InternalError, Place, UnsupportedError
 from ..ir.kind import UNKNOWN

@@ -16,9 +16,9 @@ from ..frontend.lower import Lowered, names_of
 from ..frontend.structures import OF_ARRAYS
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
+from .constructors import record_values
 from .flow import ASKED, OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
-from .record_types import record_values
 from .refusals import refuse_unknown
 
 __all__ = ["active_names", "refuse_unknown", "rule_object", "varied_names", "written_parameters"]

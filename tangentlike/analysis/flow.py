@@ -19,6 +19,7 @@ from typing import Any
 from .. import ir, runtime
 from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
+from .constructors import record_class
 from .memory import GIVING_ANY, UNSEEN, Effects
 from .operations import (
     PUTTING,
@@ -32,7 +33,6 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .record_types import record_class
 from .shifts import cancelled_extrema
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]

@@ -25,7 +25,7 @@ from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, NOTHING, OTHER, SET, UNK
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from .constructors import initialiser_of
+from .constructors import initialiser_of, is_replace, record_class, record_fields, record_values
 from .operations import (
     gives_module,
     is_array_method,
@@ -34,7 +34,6 @@ from .operations import (
     output_kind,
     rule_object,
 )
-from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 

@@ -18,6 +18,7 @@ from ..frontend.owners import is_operation
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
+from .constructors import record_values
 from .operations import (
     changes_its_object,
     is_container_method,
@@ -28,7 +29,6 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .record_types import record_values
 
 
 def _ids(*objs: object) -> frozenset[int]:

@@ -22,7 +22,7 @@ from ..frontend.owners import is_library, is_ours
 from ..frontend.structures import sets_attribute
 from ..ir.index import named
 from ..ir.kind import Kind
-from ..pytree.reach import is_data, is_plain
+from ..pytree.leaves import is_data, is_plain
 from ..runtime.records import attribute_of
 from .operations import MUTATING_METHODS, SHAPE_QUERIES
 

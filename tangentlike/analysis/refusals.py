@@ -21,7 +21,7 @@ from ..ir.index import references
 from ..ir.kind import Kind
 from ..pytree.leaves import is_matrix
 from ..runtime.records import attribute_of
-from .constructors import own_way_of_making
+from .constructors import own_way_of_making, record_class
 from .flow import writes_outside
 from .operations import (
     STORING_METHODS,
@@ -37,7 +37,6 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .record_types import record_class
 
 _CONTAINERS = (dict, list, set, collections.deque)
 _PLAIN = (dict, list, set, collections.OrderedDict)

@@ -30,16 +30,20 @@ from ..pytree import leaves
 from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
-from .handback import HandedBack, Operator, documented, finish, hand_back
-from .signatures import (
+from .handback import (
     Derivative,
     DerivativeOf,
     GradientOf,
     GradientOptions,
+    HandedBack,
+    Operator,
     Options,
     PlainDerivative,
     ValueAndGradientOf,
     described_as,
+    documented,
+    finish,
+    hand_back,
 )
 
 if TYPE_CHECKING:

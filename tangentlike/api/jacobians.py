@@ -20,11 +20,21 @@ from ..errors import TangentlikeError, UnsupportedError
 from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree import leaves
-from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
+from ..pytree.gradients import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
-from .handback import HandedBack, Operator, documented, finish, hand_back
-from .signatures import Derivative, GradientOf, HessianOptions, JacobianOptions, described_as
+from .handback import (
+    Derivative,
+    GradientOf,
+    HandedBack,
+    HessianOptions,
+    JacobianOptions,
+    Operator,
+    described_as,
+    documented,
+    finish,
+    hand_back,
+)
 from .sweeps import Forward, Remembered, Reverse
 
 if TYPE_CHECKING:

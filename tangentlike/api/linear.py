@@ -34,9 +34,17 @@ from .calls import (
     seed_names,
 )
 from .composed import Again, hvp_text
-from .handback import HandedBack, Operator, documented, finish
+from .handback import (
+    DerivativeOf,
+    HandedBack,
+    HvpOptions,
+    Operator,
+    PlainDerivative,
+    TangentMap,
+    documented,
+    finish,
+)
 from .jacobians import gradient_tangent, handed
-from .signatures import DerivativeOf, HvpOptions, PlainDerivative, TangentMap
 from .sweeps import Remembered, same_values
 
 if TYPE_CHECKING:

@@ -19,11 +19,19 @@ from ..dispatch.derivation import Derivation
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import TangentlikeError
 from ..frontend.primal import Wrt, primal_of, wrt_names
-from ..pytree.blocks import from_vector, size_of, to_vector
+from ..pytree.gradients import from_vector, size_of, to_vector
 from .calls import _complete, _derivation
-from .handback import HandedBack, Operator, documented, hand_back
+from .handback import (
+    HandedBack,
+    Operator,
+    SparseDerivative,
+    SparseOf,
+    SparseOptions,
+    described_as,
+    documented,
+    hand_back,
+)
 from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
-from .signatures import SparseDerivative, SparseOf, SparseOptions, described_as
 from .sweeps import Forward, Remembered, Reverse
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from ..dispatch.derivation import Derivation, functions_of
 from ..errors import TangentlikeError
 from ..frontend.primal import primal_of
 from ..pytree import leaves
-from ..pytree.blocks import flat
-from ..pytree.gradients import seed_like, with_all_keys, with_lists
+from ..pytree.gradients import flat, seed_like, with_all_keys, with_lists
 from ..runtime.tape import fresh_tape
 from .calls import _derivation, finished, seed_names
 

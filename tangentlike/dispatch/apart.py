@@ -19,7 +19,7 @@ from ..frontend.primal import global_names
 from ..frontend.resolve import contents_of
 from ..ir import Ref
 from ..pytree import leaves
-from ..pytree.reach import Reach, captured, is_data, is_plain
+from ..pytree.leaves import Reach, captured, is_data, is_plain
 from ..runtime.records import attribute_of
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from ..frontend.resolve import Scope, note_data
 from ..frontend.structures import Structures, structures_of
 from ..ir.facts import fact
 from ..ir.index import named, references
-from ..pytree.reach import Reach, is_data
+from ..pytree.leaves import Reach, is_data
 from ..runtime.functions import LOOKUPS
 from ..runtime.records import attribute_of
 

@@ -36,7 +36,7 @@ from ..frontend.structures import as_asked
 from ..frontend.verify import check
 from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
-from ..pytree.reach import Reach
+from ..pytree.leaves import Reach
 from ..rules.book import RuleBook, default_book
 from ..rules.ruled import ForeignBook, lower_ruled, refuse_unwrapped
 from ..runtime.standard import is_mirror

@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from ... import ir
+from ...analysis.constructors import record_class, record_names, record_values
 from ...analysis.hidden_writes import is_late, late_places
 from ...analysis.memory import element
 from ...analysis.operations import (
@@ -18,7 +19,6 @@ from ...analysis.operations import (
     rule_object,
     written_position,
 )
-from ...analysis.record_types import record_class, record_names, record_values
 from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
 from ...frontend.owners import is_ours, module_of

@@ -12,8 +12,8 @@ import numpy as np
 
 from ... import ir
 from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
+from ...analysis.constructors import record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
-from ...analysis.record_types import record_class, required_fields
 from ...analysis.refusals import unknown_class
 from ...ir.kind import OTHER, Kind
 from ...rules import programs

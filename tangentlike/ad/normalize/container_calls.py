@@ -27,7 +27,7 @@ import operator
 from collections.abc import Collection, Iterator
 
 from ... import ir, runtime
-from ...analysis.record_types import is_replace
+from ...analysis.constructors import is_replace
 from ...frontend.lower import gathering
 from ..context import LEN, Context
 from ..specialize.function_values import is_partial, starred_name

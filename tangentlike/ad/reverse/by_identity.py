@@ -25,9 +25,9 @@ import numpy as np
 
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases
+from ...analysis.constructors import record_values
 from ...analysis.memory import surely_basic
 from ...analysis.operations import joins_lists, rule_object
-from ...analysis.record_types import record_values
 from ...analysis.saving import is_scatter
 from ...errors import SharingError, UnsupportedError
 from ...frontend.structures import OF_ARRAYS, computes_attributes

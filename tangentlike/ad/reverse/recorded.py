@@ -15,10 +15,10 @@ from typing import TypeGuard
 
 from ... import ir
 from ...analysis.aliases import Aliases
+from ...analysis.constructors import record_class, record_names, sets_when_made
 from ...analysis.memory import surely_basic
 from ...analysis.recompute import Costs as Predicates
 from ...analysis.recompute import Recomputed
-from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.saving import Saves, is_pop, place_of
 from ...analysis.structure import (
     ROOT,

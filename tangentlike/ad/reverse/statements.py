@@ -12,9 +12,9 @@ from typing import TypeGuard
 import numpy as np
 
 from ... import ir
+from ...analysis.constructors import record_values
 from ...analysis.memory import Sources, element, is_unwritable_view, surely_basic, surely_fancy
 from ...analysis.operations import MUTATING_METHODS
-from ...analysis.record_types import record_values
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
 from ...analysis.sharing import Sharing, container_stores, owner

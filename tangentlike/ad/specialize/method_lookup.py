@@ -22,10 +22,10 @@ from ...analysis.constructors import (
     initialiser,
     made_by_factories,
     post_initialiser,
+    record_class,
     with_class,
 )
 from ...analysis.operations import is_python_function, written_position
-from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of

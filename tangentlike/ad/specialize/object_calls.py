@@ -11,10 +11,9 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ... import ir
-from ...analysis.constructors import initialiser
+from ...analysis.constructors import initialiser, record_class
 from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
-from ...analysis.record_types import record_class
 from ...frontend.lower import Lowered
 from ...frontend.structures import sets_attribute
 from ...ir.index import all_names

@@ -12,8 +12,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 
 from ... import ir
-from ...analysis.constructors import post_initialiser
-from ...analysis.record_types import is_replace
+from ...analysis.constructors import is_replace, post_initialiser
 from ...frontend.lower import Lowered, instead
 from ...ir.facts import fact
 from ...ir.index import all_names

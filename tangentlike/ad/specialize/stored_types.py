@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import ir
+from ...analysis.constructors import record_class
 from ...analysis.kinds import kind_of
 from ...analysis.operations import (
     PUTTING,
@@ -31,7 +32,6 @@ from ...analysis.operations import (
     may_write,
     written_position,
 )
-from ...analysis.record_types import record_class
 from ...errors import UnsupportedError
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_of_runtime, is_ours, is_pythons, module_of
