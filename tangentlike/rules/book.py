@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import EnumMeta
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -419,10 +419,31 @@ def operation(fn: ir.Expr) -> Any:
     return None
 
 
+# Methods of ufuncs that have the rules of reductions and sums, which go over all axes by default.
+_OVER_FIRST_AXIS = (
+    *(np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce),
+    *(np.add.accumulate, np.multiply.accumulate),
+)
+
+
+def _over_first_axis(call: ir.Call) -> ir.Call:
+    """`np.add.reduce(x)` with its axis, and without a type that is None."""
+    given = {"a" if word == "array" else word: value for word, value in call.kwargs}
+    args = call.args[:2] if call.args[2:] == (ir.Const(None),) else call.args
+    if given.get("dtype") == ir.Const(None):
+        del given["dtype"]
+    if len(args) < 2:
+        given.setdefault("axis", ir.Const(0))
+    return replace(call, args=args, kwargs=tuple(given.items()))
+
+
 def as_function_call(expr: ir.Call | ir.Attribute) -> ir.Call:
     """`x.sum(0)` as `sum(x, 0)` and `x.T` as `T(x)`: the receiver is the first argument."""
     if isinstance(expr, ir.Attribute):
         return ir.Call(ir.Ref(expr.name, operation(expr)), (expr.base,), at=expr.at)
+    obj = getattr(expr.fn, "obj", None)
+    if type(obj) is BuiltinFunctionType and obj in _OVER_FIRST_AXIS:
+        return _over_first_axis(expr)
     words = expr.kwargs
     if words and operation(expr.fn) in (np.clip, np.ndarray.clip):  # (the method's own names)
         words = tuple(({"min": "a_min", "max": "a_max"}.get(word, word), v) for word, v in words)

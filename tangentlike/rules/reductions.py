@@ -26,7 +26,7 @@ from .tables import linear
 # ----------------------------------------------------------------------- sums and means
 
 
-@rule(np.sum, np.ndarray.sum, kind=reduction)
+@rule(np.sum, np.ndarray.sum, np.add.reduce, kind=reduction)
 def sum(y, a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
     if dtype is None and where is True:
         y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims) + broadcast_like(initial_dot, y)
@@ -124,7 +124,7 @@ def nanmean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
 # ------------------------------------------------------------------------------ products
 
 
-@rule(np.prod, np.ndarray.prod, kind=reduction)
+@rule(np.prod, np.ndarray.prod, np.multiply.reduce, kind=reduction)
 def prod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
     if dtype is None and where is True and initial == 1:
         others = product_of_others(a, axis)
@@ -166,7 +166,11 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=Tru
 # ----------------------------------------------------- largest and smallest: ties share
 
 
-@rule(np.max, np.min, np.ndarray.max, np.ndarray.min, np.amax, np.amin, kind=reduction)
+@rule(
+    *(np.max, np.min, np.ndarray.max, np.ndarray.min, np.amax, np.amin),
+    *(np.maximum.reduce, np.minimum.reduce),
+    kind=reduction,
+)
 def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
     rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
@@ -284,7 +288,7 @@ def _summed(kind, call):
     return kind if plain else replace(kind, dtype="?")
 
 
-@rule(np.cumsum, np.ndarray.cumsum, kind=_cumulative)
+@rule(np.cumsum, np.ndarray.cumsum, np.add.accumulate, kind=_cumulative)
 def cumsum(y, a, axis=None, dtype=None):
     if dtype is None:
         y_dot = np.cumsum(a_dot, axis=axis)
@@ -305,7 +309,7 @@ def nancumsum(y, a, axis=None, dtype=None):
         a_bar = np.where(np.isnan(a), 0.0, uncumsum(y_bar, a, axis))
 
 
-@rule(np.cumprod, np.ndarray.cumprod, kind=_cumulative)
+@rule(np.cumprod, np.ndarray.cumprod, np.multiply.accumulate, kind=_cumulative)
 def cumprod(y, a, axis=None, dtype=None):
     if dtype is None:
         y_dot = cumprod_dot(a_dot, a, axis)
@@ -464,59 +468,6 @@ def corrcoef(c, x, y=None, rowvar=True):
 
 
 # --------------------------------------------------------------- methods of ufuncs
-
-
-@rule(np.add.reduce, kind=unknown)
-def add_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=0, where=True):
-    if dtype is None and where is True:
-        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims) + broadcast_like(initial_dot, y)
-        array_bar = unreduce(y_bar, array, axis, keepdims)
-        initial_bar = unbroadcast(y_bar, initial)
-    elif dtype is None:
-        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims, where=where) + broadcast_like(
-            initial_dot, y
-        )
-        array_bar = np.where(where, unreduce(y_bar, array, axis, keepdims), 0.0)
-        initial_bar = unbroadcast(y_bar, initial)
-
-
-@rule(np.multiply.reduce, kind=unknown)
-def multiply_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=1, where=True):
-    if dtype is None and where is True and initial == 1:
-        others = product_of_others(array, axis)
-        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims)
-        array_bar = kept(y_bar, axis, keepdims) * conj(others)
-    elif dtype is None:
-        under = np.where(where, array, 1.0)
-        others = initial * np.where(where, product_of_others(under, axis), 0.0)
-        product = np.multiply.reduce(under, axis=axis, keepdims=keepdims)
-        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims) + product * initial_dot
-        array_bar = kept(y_bar, axis, keepdims) * conj(others)
-        initial_bar = unbroadcast(y_bar * conj(product), initial)
-
-
-@rule(np.maximum.reduce, np.minimum.reduce, kind=unknown)
-def extremum_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=None, where=True):
-    if dtype is None:
-        share = extremum_share(array, kept(y, axis, keepdims), axis, where)
-        rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
-        y_dot = np.sum(share * array_dot, axis=axis, keepdims=keepdims) + rest * initial_dot
-        array_bar = kept(y_bar, axis, keepdims) * share
-        initial_bar = unbroadcast(rest * y_bar, initial)
-
-
-@rule(np.add.accumulate, kind=first)
-def add_accumulate(y, array, axis=0, dtype=None):
-    if dtype is None:
-        y_dot = np.cumsum(array_dot, axis=axis)
-        array_bar = uncumsum(y_bar, array, axis)
-
-
-@rule(np.multiply.accumulate, kind=first)
-def multiply_accumulate(y, array, axis=0, dtype=None):
-    if dtype is None:
-        y_dot = cumprod_dot(array_dot, array, axis)
-        array_bar = uncumprod(y_bar, conj(array), axis)
 
 
 @rule(np.maximum.accumulate, np.minimum.accumulate, kind=first)
