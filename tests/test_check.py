@@ -10,8 +10,7 @@ import pytest
 
 from tangentlike.errors import InternalError, Place
 from tangentlike.frontend.flatten import flatten
-from tangentlike.frontend.lower import lower_nested, program, read_function
-from tangentlike.frontend.verify import check
+from tangentlike.frontend.lower import check, lower_nested, program, read_function
 from tangentlike.ir import (
     Assign,
     Break,

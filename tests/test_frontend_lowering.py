@@ -7,8 +7,7 @@ import textwrap
 import pytest
 
 from tangentlike.codegen.print import show
-from tangentlike.frontend.lower import lower_nested, program, split_names
-from tangentlike.frontend.verify import check
+from tangentlike.frontend.lower import check, lower_nested, program, split_names
 from tangentlike.ir import statements
 
 

@@ -16,8 +16,14 @@ import pytest
 from tangentlike.codegen.print import show
 from tangentlike.frontend.flatten import flatten
 from tangentlike.frontend.lifting import lifted_of
-from tangentlike.frontend.lower import lower, lower_nested, program, read_function, split_names
-from tangentlike.frontend.verify import check
+from tangentlike.frontend.lower import (
+    check,
+    lower,
+    lower_nested,
+    program,
+    read_function,
+    split_names,
+)
 from tangentlike.ir import Function, Ref, expressions, statements, walk
 
 

@@ -44,8 +44,7 @@ from .handback import (
     documented,
     finish,
 )
-from .jacobians import gradient_tangent, handed
-from .sweeps import Remembered, same_values
+from .jacobians import Remembered, gradient_tangent, handed, same_values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -31,8 +31,16 @@ from .handback import (
     documented,
     hand_back,
 )
-from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
-from .sweeps import Forward, Remembered, Reverse
+from .jacobians import (
+    OF_REAL,
+    Forward,
+    Remembered,
+    Reverse,
+    gradient_tangent,
+    handed,
+    inputs_for,
+    refuse_unsuited,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

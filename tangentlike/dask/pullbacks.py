@@ -18,7 +18,7 @@ import cloudpickle
 import numpy as np
 
 from ..api.calls import value_and_grad as plain_value_and_grad
-from ..api.sweeps import Point, pair_of
+from ..api.jacobians import Point, pair_of
 from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError, UnknownClassError
 from ..frontend.owners import mark_of

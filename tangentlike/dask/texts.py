@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..api.calls import value_and_grad
-from ..api.sweeps import pair_of
+from ..api.jacobians import pair_of
 from ..dispatch.derivation import functions_of
 from ..frontend.primal import Primal, primal_of
 

@@ -1,5 +1,5 @@
 """Whether a function is a program of the IR: run between stages, so that a bug of ours shows where
-it is. Raises `InternalError` and changes nothing. (`frontend.verify` knows the stricter normal form
+it is. Raises `InternalError` and changes nothing. (`frontend.lower` knows the stricter normal form
 of lowered functions.)
 """
 

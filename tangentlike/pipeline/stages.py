@@ -30,10 +30,9 @@ from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.module import guarded, scopes_of, types_line
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
-from ..frontend.lower import Lowered, Scope
+from ..frontend.lower import Lowered, Scope, check
 from ..frontend.resolve import Meanings, noting
 from ..frontend.structures import as_asked
-from ..frontend.verify import check
 from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.leaves import Reach

@@ -34,7 +34,7 @@ from ..codegen.optimize import PASSES
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import emit, load
-from ..frontend.verify import check
+from ..frontend.lower import check
 from ..ir.facts import Facts
 from ..rules.ruled import lower_ruled
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..api.calls import value_and_grad as plain_value_and_grad
-from ..api.sweeps import Point, pair_of
+from ..api.jacobians import Point, pair_of
 from ..dispatch.derivation import functions_of
 from ..errors import TangentlikeError
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
