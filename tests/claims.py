@@ -1,162 +1,130 @@
-"""Watches a lowered program run and compares every value with what its kind claims."""
+"""What is claimed of a value is true of it: every name of a program is looked at when it runs."""
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import copy
+import dataclasses
+import inspect
 import io
-import keyword
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, Mapping, ValuesView
 from typing import Any
 
 import numpy as np
 
 from tangentlike import ir
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.codegen.print import show
-from tangentlike.errors import UnsupportedError
-from tangentlike.frontend.lower import lower
+from tangentlike.codegen.print import emit, load
+from tangentlike.frontend.structures import structures_of
 from tangentlike.ir.kind import Kind, is_many, is_named
+from tangentlike.ir.rewrite import rewrite, with_body
 from tangentlike.rules.book import default_book
+from tangentlike.rules.ruled import lower_ruled
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+# (A constant integer may stand where a float is claimed, and anything where nothing real is.)
+_TRUE_OF = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": ("bool",)}
+_VIEWS = (ValuesView, ItemsView)  # (of a dict; they stand for lists of what it holds)
+_CONTAINERS: dict[str, tuple[type, ...]] = {
+    "list": (list, range, *_VIEWS),
+    "tuple": (tuple,),
+    "dict": (dict,),
+    "set": (set, frozenset),
+}
+
+# Sparse matrices are claimed to be the arrays that their derivatives treat them as, `np.trim_zeros`
+# of a list and the places in `np.unique_inverse` of a number as well; `partial`, and operators of
+# objects, are resolved before anything is claimed.
+_OTHERWISE = ("csr_array", "`trim_zeros", "`partial`", "`unique_")
 
 
 def false_claims(
-    f: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Kind]
+    fn: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Kind] | None = None
 ) -> list[str]:
-    """Everything said of the locals of f that is not true when it runs on `args`."""
-    lowered = lower(f)
-    kinds = infer_kinds(lowered.function, given, default_book())
-    namespace = _namespace(lowered)
-    exec(compile(show(lowered.function), "<lowered>", "exec"), namespace)
-    watcher = _Watcher(kinds, _names_bound(lowered.function))
-    main = namespace[lowered.function.name]
-    before = sys.gettrace()
-    sys.settrace(lambda frame, event, _: watcher.enter(frame, main))
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            main(*copy.deepcopy(args))
-    finally:
-        sys.settrace(before)
-    return watcher.lies
+    """What is claimed of the names of a function called with these arguments, and not true;
+    `given` is what is known of the arguments, by default what the call shows."""
+    lowered = lower_ruled(fn, default_book())
+    bound = inspect.signature(fn).bind(*args)
+    bound.apply_defaults()
+    known = dict(structures_of(dict(bound.arguments))) if given is None else given
+    looker = _Looker(infer_kinds(lowered.function, known, default_book()))
+    look = ir.Ref("look", looker.look)
+
+    def looked(stmt: ir.Stmt) -> ir.Do:
+        return ir.Do(ir.Call(look, (ir.Call(ir.Ref("locals", locals)),)), stmt.origin)
+
+    def looked_at(stmt: ir.Stmt) -> Any:
+        if isinstance(stmt, ir.For):
+            stmt = dataclasses.replace(stmt, body=(looked(stmt), *stmt.body))
+        last = isinstance(stmt, ir.Return | ir.Break)
+        return [looked(stmt), stmt] if last else [stmt, looked(stmt)]
+
+    function = with_body(lowered.function, rewrite(lowered.function.body, after=looked_at))
+    plain = tuple(dataclasses.replace(p, annotation="") for p in function.params)
+    function = dataclasses.replace(function, params=plain, name=f"{function.name}_looked_at")
+    loaded = load(emit(ir.Module((function,)), lowered.scope), lowered.scope)[function.name]
+    # (Names of inner functions and what captures them are resolved later than here.)
+    unresolved = contextlib.suppress(TypeError, NotImplementedError)
+    with contextlib.redirect_stdout(io.StringIO()), unresolved:
+        loaded(*copy.deepcopy(bound.args), **bound.kwargs)
+    lies = dict.fromkeys(looker.lies)
+    return [claim for claim in lies if not any(map(claim.count, _OTHERWISE))]
 
 
-def _names_bound(function: ir.Function) -> frozenset[str]:
-    bound = (name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
-    return frozenset((*function.param_names, *bound))
+class _Looker:
+    """Compares all names at once with what is claimed of them; sizes of one name are equal."""
 
-
-def _namespace(lowered: Any) -> dict[str, Any]:
-    namespace: dict[str, Any] = {"np": np}
-    for stmt in ir.statements(lowered.function.body):
-        exprs = [*ir.expressions(stmt)]
-        refs = [e for x in exprs for e in ir.walk(x)]
-        refs += [r for e in refs if isinstance(e, ir.Opaque) for r in e.refs]
-        refs += list(stmt.refs) if isinstance(stmt, ir.OpaqueStmt) else []
-        for ref in refs:
-            if isinstance(ref, ir.Ref):
-                root = ref.text.partition(".")[0]
-                plain = root.isidentifier() and not keyword.iskeyword(root)
-                if plain and not hasattr(builtins, root):
-                    namespace[root] = _meaning(ref, root, lowered)
-    return namespace
-
-
-def _meaning(ref: ir.Ref, root: str, lowered: Any) -> Any:
-    """What a name of the lowered text stands for; what lowering brought along says it itself."""
-    if hasattr(ref.obj, "__lifted__"):
-        raise UnsupportedError("an inner function that lowering took out runs in emitted files")
-    try:
-        return lowered.scope.lookup(root)
-    except KeyError:
-        return ref.obj
-
-
-class _Watcher:
-    """Checks the locals of one frame after each line, and sizes that must be equal."""
-
-    def __init__(self, kinds: Mapping[str, Kind], own: frozenset[str]) -> None:
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self.kinds = kinds
-        self.own = own
         self.sizes: dict[Any, Any] = {}
         self.lies: list[str] = []
 
-    def enter(self, frame: Any, main: Any) -> Any:
-        if frame.f_code is not main.__code__ or self.sizes:
-            return None  # recursive calls have sizes of their own
-        self.sizes["<running>"] = ()
-        return self.line
-
-    def line(self, frame: Any, event: str, _: Any) -> Any:
-        for name, value in frame.f_locals.items():
-            if name not in self.own:  # a variable of a comprehension, which 3.12 shows as well
-                continue
-            problem = self.problem(value, self.kinds[name]) if name in self.kinds else "no kind"
+    def look(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            problem = self.problem(value, self.kinds[name]) if name in self.kinds else ""
             if problem:
-                self.lies.append(f"{name}: {problem} ({self.kinds.get(name)})")
-        return self.line
+                self.lies.append(f"`{name}` is claimed to be {self.kinds[name]}, and {problem}")
 
     def problem(self, value: Any, kind: Kind) -> str:
-        if kind.is_view:
-            problems = (self.problem(part, kind.item or kind) for part in _parts(value))
-            return next(filter(None, problems), "")
-        if kind.form == "unknown":
-            return self.shape(value, kind)
-        number = isinstance(value, (int, float, complex, np.generic))
+        """What of a claim is not true of a value, "" if all of it is."""
+        number = isinstance(value, (int, float, complex, np.number, np.bool_))
         array = isinstance(value, np.ndarray)
         right = {
-            "number": number,
-            "array": array,
+            "number": number or (array and not value.ndim),
+            "array": array or (number and kind.rank in (None, 0)),
             "value": number or array,
-            "list": isinstance(value, (list, range)),
-            "tuple": isinstance(value, tuple),
-            "dict": isinstance(value, dict),
-            "set": isinstance(value, (set, frozenset)),
             "object": kind.cls is None or type(value) is kind.cls,
-            "other": not (number and isinstance(value, (float, complex))),
+            "other": not isinstance(value, (float, complex)),
+            **{form: isinstance(value, cls) for form, cls in _CONTAINERS.items()},
         }
-        if not right[kind.form]:
-            return f"a {type(value).__name__}"
+        if kind.form in right and not right[kind.form]:
+            return f"it is a {type(value).__name__}"
         if number or array:
-            dtype = _CLASSES.get(np.asarray(value).dtype.kind, "?")
-            if kind.dtype not in ("?", dtype):
-                return f"dtype {dtype}"
-            if kind.grown is not None and np.ndim(value):
-                return self.shape(value, Kind("array", shape=kind.grown))
-            return self.shape(value, kind)
-        if kind.form == "object":
+            found = _CLASSES.get(np.asarray(value).dtype.kind, "?")
+            if kind.dtype in _TRUE_OF and found not in _TRUE_OF[kind.dtype]:
+                return f"its class is {found}"
+            grown = kind.grown is not None and np.ndim(value)
+            return self.shape(np.shape(value), kind.with_shape(kind.grown) if grown else kind)
+        if kind.form not in _CONTAINERS and not kind.is_view:
             return ""
-        for part, item in zip(_parts(value), kind.items or (), strict=False) if kind.items else ():
-            if problem := self.problem(part, item):
-                return problem
-        if kind.item is not None:
-            for part in _parts(value):
-                if problem := self.problem(part, kind.item):
-                    return problem
-        return ""
+        parts = list(value.values() if isinstance(value, dict) else value)
+        if kind.items is not None and len(parts) != len(kind.items):
+            return "it has another length"
+        kinds = kind.items or [kind.item or Kind()] * len(parts)
+        return next(filter(None, map(self.problem, parts, kinds)), "")
 
-    def shape(self, value: Any, kind: Kind) -> str:
-        if not hasattr(value, "shape") and not isinstance(value, (int, float, complex)):
-            return ""
-        shape = np.shape(value)
+    def shape(self, shape: tuple[int, ...], kind: Kind) -> str:
         if isinstance(kind.shape, str):
             known = self.sizes.setdefault(("shape", kind.shape), shape)
-            return "" if known == shape else f"shape {shape} and {known}"
+            return "" if known == shape else f"its shape is {shape} and {known}"
         if kind.shape is None:
             return ""
         if len(shape) != len(kind.shape):
-            return f"rank {len(shape)}"
+            return f"it has {len(shape)} axes"
         for size, dim in zip(shape, kind.shape, strict=True):
             known = dim if isinstance(dim, int) else size
             if is_named(dim):
                 known = self.sizes.setdefault(dim, known)
             if dim is not None and (known != size or (size == 1 and is_many(dim))):
-                return f"size {size} of {dim}"
+                return f"an axis {dim} has length {size}"
         return ""
-
-
-def _parts(value: Any) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else list(value)

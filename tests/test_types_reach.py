@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.claims import false_claims
 from tests.generator import loaded
-from tests.test_claims_hold import false_claims
 
 RNG = np.random.default_rng(11)
 HELPERS = re.compile(r"\b(unbroadcast|matmul_bar_[ab]|broadcast_like|reshape_like|nest_like)\(")
