@@ -92,7 +92,8 @@ class _Looker:
         right = {
             "number": number or (array and not value.ndim),
             "array": array or (number and kind.rank in (None, 0)),
-            "value": number or array,
+            # (Operators of objects are resolved before anything is made of such a claim.)
+            "value": not isinstance(value, (list, tuple, dict, set, str)),
             "object": kind.cls is None or type(value) is kind.cls,
             "other": not isinstance(value, (float, complex)),
             **{form: isinstance(value, cls) for form, cls in _CONTAINERS.items()},

@@ -14,6 +14,7 @@ from ..analysis.flow import Flow, flow_edges
 from ..analysis.kinds import infer_kinds, kind_of
 from ..analysis.memory import UNSEEN, Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
+from ..errors import Place
 from ..frontend.lower import instead
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
@@ -171,6 +172,12 @@ class Context:
     def helper(self, name: str) -> ir.Ref:
         """A function of `tangentlike.runtime`."""
         return ir.Ref(name, getattr(runtime, name))
+
+    def check(
+        self, name: str, args: tuple[ir.Expr, ...], origin: ir.Origin, at: Place | None = None
+    ) -> ir.Do:
+        """The statement that has a function of `tangentlike.runtime` check something."""
+        return ir.Do(ir.Call(self.helper(name), args, at=at), origin)
 
     @property
     def unseen_writes(self) -> bool:

@@ -352,8 +352,7 @@ def operands_as_arrays(
     def checked(asked: ir.Var | None, value: ir.Expr, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         if asked is not None and {asked.name, *ir.names_in(value)} & varied():
             at = value.at if isinstance(value, ir.Call) else stmt.origin.place
-            check = ir.Call(context.helper("require_sequence"), (asked,), at=at)
-            yield ir.Do(check, stmt.origin)
+            yield context.check("require_sequence", (asked,), stmt.origin, at)
 
     @functools.cache
     def varied() -> frozenset[str]:

@@ -138,8 +138,7 @@ class _Stores(ir.Rewriter):
         known = self.context.kind_of(given).form not in ("unknown", "value")
         if effects is None or not effects.rebound or known:
             return []
-        check = ir.Call(self.context.helper("require_array"), (given,), at=call.at)
-        return [ir.Do(check, stmt.origin)]
+        return [self.context.check("require_array", (given,), stmt.origin, call.at)]
 
     def _given_back(self, call: ir.Call) -> ir.Expr | None:
         """The argument that a user's function writes and returns as it is: `y = g(x)` is
@@ -206,8 +205,7 @@ class _Stores(ir.Rewriter):
         fills = obj is np.nan_to_num or is_image_filter(obj)
         if not fills or self.context.kind_of(x).form == "array":
             return []
-        check = ir.Call(self.context.helper("require_array"), (x,), at=call.at)
-        return [ir.Do(check, stmt.origin)]
+        return [self.context.check("require_array", (x,), stmt.origin, call.at)]
 
     def _refuse_unknown(self, call: ir.Call, base: ir.Expr, method: str) -> None:
         """`obj.step(x, out=y)`, `obj.dot(x, y)`, where the class of `obj` is not known."""

@@ -175,12 +175,11 @@ def no_dicts_for_their_items(
     checked = found & context.varied(function, wrt)
     if not checked:
         return function
-    helper = context.helper("require_no_dict")
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         for name in dict.fromkeys(_gone_through(stmt, context)):
             if name in checked:
-                yield ir.Do(ir.Call(helper, (ir.Var(name),)), stmt.origin)
+                yield context.check("require_no_dict", (ir.Var(name),), stmt.origin)
         yield stmt
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))

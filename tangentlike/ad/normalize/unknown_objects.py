@@ -21,7 +21,7 @@ import dataclasses
 import functools
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -156,9 +156,9 @@ def _operands_checked(function: ir.Function, context: Context) -> ir.Function:
             case _:
                 return None
         names = [a for a in dict.fromkeys(args) if isinstance(a, ir.Var) and a.name in given]
-        helper, place = context.helper("require_values"), stmt.origin.place
-        calls = (ir.Call(helper, (a, ir.Const(text)), at=place) for a in names)
-        return (*(ir.Do(call, stmt.origin) for call in calls), stmt) if names else None
+        place, asked = stmt.origin.place, ((a, ir.Const(text)) for a in names)
+        checks = (context.check("require_values", a, stmt.origin, place) for a in asked)
+        return (*checks, stmt) if names else None
 
     before = -1
     while len(given) > before:
@@ -312,7 +312,7 @@ def _these(function: ir.Function, calls: Mapping[int, ir.Call]) -> Iterator[ir.S
     return (stmt for stmt in ir.statements(function.body) if id(stmt) in calls)
 
 
-def _replaced(function: ir.Function, parts: Mapping[int, ir.Block]) -> ir.Function:
+def _replaced(function: ir.Function, parts: Mapping[int, Sequence[ir.Stmt]]) -> ir.Function:
     """The function with other statements for some, by their ids."""
     return ir.with_body(function, ir.rewrite(function.body, lambda stmt: parts.get(id(stmt))))
 
@@ -332,8 +332,7 @@ def _check(helper: str, call: ir.Call, origin: ir.Origin, context: Context) -> i
     """The check that an object is one whose method of this name is meant."""
     fn = call.fn
     assert isinstance(fn, ir.Attribute)
-    args = (fn.base, ir.Const(fn.name))
-    return ir.Do(ir.Call(context.helper(helper), args, at=call.at), origin)
+    return context.check(helper, (fn.base, ir.Const(fn.name)), origin, call.at)
 
 
 def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
@@ -345,10 +344,9 @@ def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
             case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if name in VALUE_METHODS:
                 kind = context.kind_of(base)
                 if kind.form in ("unknown", "object", "value") and kind.cls is None:
-                    args = (base, ir.Const(name))
-                    place = at or stmt.origin.place
-                    check = ir.Call(context.helper("require_field"), args, at=place)
-                    found[id(stmt)] = (ir.Do(check, stmt.origin), stmt)
+                    asked, place = (base, ir.Const(name)), at or stmt.origin.place
+                    check = context.check("require_field", asked, stmt.origin, place)
+                    found[id(stmt)] = (check, stmt)
     return _replaced(function, found) if found else function
 
 
@@ -471,10 +469,10 @@ def late_operators(function: ir.Function, wrt: tuple[str, ...], context: Context
         called = ir.Call(ir.Var(name), call.args[1:], (), call.at)
         return [ir.Assign(name, made, stmt.origin), dataclasses.replace(stmt, value=called)]
 
-    whole = _rewritten(function, {id(s): replaced(s) for s in calls})
+    whole = _replaced(function, {id(s): replaced(s) for s in calls})
     varied = context.varied(whole, wrt)
     chosen = [s for s in calls if not ir.names_in(s.value.args[0]) & varied]  # type: ignore[union-attr]
-    return _rewritten(function, {id(s): replaced(s) for s in chosen}) if chosen else function
+    return _replaced(function, {id(s): replaced(s) for s in chosen}) if chosen else function
 
 
 def _operator(stmt: ir.Stmt) -> str:
@@ -485,8 +483,3 @@ def _operator(stmt: ir.Stmt) -> str:
             if gives == "function" or (gives == "tangent" and len(rest) == 2):
                 return gives
     return ""
-
-
-def _rewritten(function: ir.Function, parts: dict[int, list[ir.Stmt]]) -> ir.Function:
-    """The function with other statements for some, by their ids."""
-    return ir.with_body(function, ir.rewrite(function.body, lambda stmt: parts.get(id(stmt))))

@@ -49,8 +49,7 @@ def refuse_changed_containers(
                 return
         if isinstance(stmt, ir.Store):
             if form == "unknown" and context.kind_of(stmt.value).form in _ANY_LENGTH:
-                check = ir.Call(context.helper("require_as_many"), (stmt.target, stmt.value))
-                yield ir.Do(check, stmt.origin)
+                yield context.check("require_as_many", (stmt.target, stmt.value), stmt.origin)
         elif form in _CONTAINERS:
             raise not_by_names(stmt.origin.place)
         yield stmt
@@ -77,7 +76,7 @@ def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
             f"Write what is meant: `{name} = np.asarray({name}) + ...`, or "
             f"`{name}.extend(...)` for more items.",
         )
-    check = ir.Do(ir.Call(context.helper("require_sequence"), (value,)), stmt.origin)
+    check = context.check("require_sequence", (value,), stmt.origin)
     checks = () if form in ("list", "tuple", "dict") else (check,)
     return [*checks, *_with_value(stmt, ir.Ref("list", list), context)]
 

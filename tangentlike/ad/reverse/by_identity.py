@@ -582,8 +582,8 @@ class IdentityStatements(Statements):
                 "differ.",
             )
         if form != "array":
-            check = ir.Call(self.context.helper("require_array"), (base,), at=call.at)
-            self.adjoints.out.append(ir.Do(check, self.adjoints.origin))
+            origin = self.adjoints.origin
+            self.adjoints.out.append(self.context.check("require_array", (base,), origin, call.at))
 
     def _call(self, stmt: ir.Assign) -> None:
         """`y, tape = g_fwd(a)` reversed: `g_bwd(tape, bars)`, which also restores what it wrote."""

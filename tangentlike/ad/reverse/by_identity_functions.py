@@ -67,15 +67,15 @@ class IdentityPreparation(Preparation):
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
                 call, self.context
             ):
-                helper = self.context.helper("require_container")
-                check = ir.Call(helper, (base, ir.Const(method)), at=call.at)
-                return [ir.Do(check, stmt.origin), stmt]
+                asked = (base, ir.Const(method))
+                check = self.context.check("require_container", asked, stmt.origin, call.at)
+                return [check, stmt]
             case ir.Assign(target=str(name), value=ir.Attribute(ir.Var() as base) as value) if (
                 may_compute(base, self.context) and not self.context.kind_of(value).discrete
             ):
-                asked = (base, ir.Var(name), ir.Const(value.name))
-                held = ir.Call(self.context.helper("require_held"), asked)
-                return [*super().statement(stmt), ir.Do(held, stmt.origin)]
+                held = (base, ir.Var(name), ir.Const(value.name))
+                check = self.context.check("require_held", held, stmt.origin)
+                return [*super().statement(stmt), check]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
                 part = self._fresh("part", self.context.kind_of(value))
                 named = [ir.Assign(part, value, stmt.origin)]
@@ -84,8 +84,7 @@ class IdentityPreparation(Preparation):
 
     def _stored_there(self, base: ir.Expr, name: str, stmt: ir.Stmt) -> ir.Stmt:
         """The check that an attribute is assigned, and that no setter of the class runs."""
-        helper = self.context.helper("require_stored")
-        return ir.Do(ir.Call(helper, (base, ir.Const(name))), stmt.origin)
+        return self.context.check("require_stored", (base, ir.Const(name)), stmt.origin)
 
     def _with_items(self, store: ir.Store) -> tuple[list[ir.Stmt], ir.Store]:
         """`xs[i:j] = v` with the items of `v` for the list that `xs` may be."""

@@ -114,8 +114,7 @@ class Reverse:
             seed = ir.Call(self.context.helper("scalar_seed"), (value,))
         if not isinstance(value, ir.Var) or value.name not in self.primal.active:
             if isinstance(seed, ir.Call) and not (kind.discrete and kind.form == "number"):
-                check = ir.Call(self.context.helper("require_scalar"), (value,))
-                out.append(ir.Do(check, adjoints.origin))
+                out.append(self.context.check("require_scalar", (value,), adjoints.origin))
             return out
         if not self.primal.aliases.has_variable(value.name):
             adjoints.contribute(value.name, seed)

@@ -233,8 +233,8 @@ class CallConversion(ir.Rewriter):
                     continue
                 if first == second:
                     raise not_by_names(place)
-                check = ir.Call(self.context.helper("require_apart"), (first, second))
-                guards.append(ir.Do(check, ir.Origin(place)))
+                both = (first, second)
+                guards.append(self.context.check("require_apart", both, ir.Origin(place)))
         return guards
 
     def _may_share(self, first: ir.Expr, second: ir.Expr) -> bool:

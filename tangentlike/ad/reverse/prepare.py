@@ -443,8 +443,7 @@ def checked_overlap(
     if _is_only_stored(value.name, facts, context):
         return [stmt]
     operands = (base, as_value(target.key), value)
-    check = ir.Call(context.helper("require_read_first"), operands)
-    return [ir.Do(check, stmt.origin), stmt]
+    return [context.check("require_read_first", operands, stmt.origin), stmt]
 
 
 def _is_only_stored(name: str, facts: Structure, context: Context) -> bool:
