@@ -2,6 +2,8 @@
 floats. Each gave zeros, None or too little without a word; they are refused."""
 
 import ast
+import csv
+import io
 
 import numpy as np
 import pytest
@@ -185,7 +187,52 @@ def text_of_a_key_of_a_display(x):
     return sum(float(key) * value for key, value in {str(x): x}.items())
 
 
+def of_a_comprehension(x):
+    return np.sum(np.array([str(v) for v in (x, 2.0)]).astype(float) * x)
+
+
+def read_by_a_comprehension(x):
+    return sum(float(part) for part in [f"{x}", "2.0"]) * x
+
+
+def cast_where_it_is_made(x):
+    return np.sum(np.array([f"{v}" for v in (x, 2.0)], dtype=float)) * x
+
+
+def as_bytes(x):
+    return float(bytes(f"{x}", "ascii")) * x
+
+
+def through_a_table(x):
+    return np.sum(np.genfromtxt([f"{x}", "2.0"])) * x
+
+
+def through_a_file(x):
+    return float(np.loadtxt(io.StringIO(f"{x}"))) * x
+
+
+def through_csv(x):
+    return sum(float(part) for row in csv.reader([f"{x},{x}"]) for part in row) * x
+
+
+def printed(x):
+    lines = io.StringIO()
+    print(x, file=lines)
+    return float(lines.getvalue()) * x
+
+
+def as_characters(x):
+    return float(np.char.add(str(x), "")) * x
+
+
+def keys_of_a_comprehension(x):
+    table = {str(v): 1 for v in (x, 2.0)}
+    return sum(float(key) for key in table) * x
+
+
 TEXT = [
+    *(of_a_comprehension, read_by_a_comprehension, cast_where_it_is_made, as_bytes, printed),
+    *(through_a_table, through_a_file, through_csv, as_characters, keys_of_a_comprehension),
     *(by_f_string, by_repr, by_format, by_percent, by_join_and_split, by_lines, by_literal),
     *(by_array_of_text, by_cast_of_text, shown_by_a_helper, parsed_by_a_helper, array_of_shown),
     *(text_of_an_attribute, text_of_a_key, text_of_a_key_of_a_display),
@@ -204,6 +251,29 @@ def test_cut_paths_are_refused(f):
         with pytest.raises(tl.UnsupportedError, match="carr(y|ies) derivatives") as error:
             derive()
         assert error.value.place.line > 0
+
+
+def bounds_of_a_slice(x):
+    span = slice(x, 2.0 * x)
+    return span.start * span.stop
+
+
+def test_numbers_in_slices_are_refused():
+    for derive in (
+        lambda: tl.grad(bounds_of_a_slice)(0.5),
+        lambda: tl.jvp(bounds_of_a_slice, 0.5, 1.0),
+    ):
+        with pytest.raises(tl.UnsupportedError, match="slice"):
+            derive()
+
+
+def parts_by_slices(x):
+    first = slice(0, int(x * 4.0))
+    return np.sum((x * np.arange(4.0))[first] ** 2) + first.stop * x
+
+
+def test_slices_of_integers():
+    tl.check_grads(parts_by_slices, (0.8,))
 
 
 def text_that_is_shown(x):

@@ -62,7 +62,16 @@ def places(m, s, rng):
     return np.sum(values[order] * np.arange(5.0)) + np.sum(values[chosen] ** 2)
 
 
+def scale_by_name(m, s, rng):
+    scales = s * np.arange(1.0, 4.0)
+    drawn = rng.normal(scale=scales) * rng.lognormal(sigma=0.1 * scales, mean=m)
+    return np.sum(drawn * np.arange(3.0)) + np.sum(
+        rng.normal(loc=m * scales[:, None], scale=scales)
+    )
+
+
 DRAWING = [
+    scale_by_name,
     *(normal, normal_by_name, standard, uniform, laplace, lognormal, scaled, several, walk),
     places,
 ]
@@ -102,7 +111,10 @@ def test_draws_happen_once_and_in_order(fn):
 
 def of_the_module(m, s):
     np.random.seed(3)
-    return np.sum(np.random.normal(m, s, 4)) + np.sum(np.random.uniform(m, s, 3))
+    scales = s * np.arange(1.0, 4.0)
+    drawn = np.random.normal(0.0, scale=scales) * np.random.normal(scale=scales)
+    drawn = drawn * np.arange(3.0)
+    return np.sum(np.random.normal(m, s, 4)) + np.sum(np.random.uniform(m, s, 3)) + np.sum(drawn)
 
 
 def made_inside(m, s):

@@ -10,6 +10,7 @@ this is among its effects (`cut_effects`).
 from __future__ import annotations
 
 import ast
+import builtins
 import decimal
 import fractions
 import operator
@@ -33,20 +34,23 @@ from .memory import Effects, Sources
 from .operations import bind_actuals, is_python_function
 
 _TEXT: tuple[Any, ...] = (
-    *(str, repr, format, ascii, np.array2string, np.array_str, np.array_repr),
+    *(str, repr, format, ascii, print, np.array2string, np.array_str, np.array_repr),
     *(np.format_float_positional, np.format_float_scientific),
 )
 _TEXT_METHODS = ("format", "join")
 _ARRAYS: tuple[Any, ...] = (np.array, np.asarray)
-_PASSING: tuple[Any, ...] = (
-    *(list, tuple, sorted, reversed, iter, next, zip, enumerate, map, filter, *_ARRAYS),
-)
 _NUMBERS: tuple[Any, ...] = (
     *(float, complex, np.float64, np.float32, np.float16, np.longdouble, np.complex128),
-    *(np.fromstring, ast.literal_eval, decimal.Decimal, fractions.Fraction),
+    *(np.fromstring, np.genfromtxt, np.loadtxt),
+    *(ast.literal_eval, decimal.Decimal, fractions.Fraction),
 )
 _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__contains__")
 _ABOUT = (len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance)
+# What is made of text and is neither text nor such a number. (Anything else may hold the text.)
+_PLAIN_OF_TEXT: tuple[Any, ...] = (
+    *(*_ABOUT, int, hash, ord, operator.eq, operator.ne),
+    *(operator.lt, operator.le, operator.gt, operator.ge),
+)
 
 Names = Callable[[], Collection[str]]
 Inside = Callable[[ir.Expr], Iterable[str]]
@@ -183,7 +187,7 @@ def _refuse_text(
                 text.update(_written(stmt, effects))
     for stmt in stmts:
         for part in _parts(stmt):
-            if _reads_number(part, text, effects):
+            if _reads_number(part, varied, text, effects):
                 bound = {*ir.binds(stmt), *_written(stmt, effects)}
                 silent = not bound and not any(_calls(stmt, effects))
                 if silent or bound & set(useful()):
@@ -216,6 +220,8 @@ def _bound(stmt: ir.Stmt) -> Collection[str]:
             return ir.names_in(target.base) if not isinstance(target, ir.Var) else {target.name}
         case ir.Do(value=ir.Call(fn=ir.Attribute(base))):
             return ir.names_in(base)
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=builtins.print), kwargs=words)):
+            return ir.names_in(dict(words).get("file", ir.Const(None)))
     return ir.binds(stmt)
 
 
@@ -231,6 +237,9 @@ def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str], effects: 
             return name in text
         case ir.Text():
             return bool(ir.names_in(expr) & shown)
+        case ir.Opaque():
+            names = ir.names_in(expr)
+            return bool(names & text) or (_shows(expr) and not names.isdisjoint(varied))
         case ir.Display(items=items, keys=keys):
             return within((*items, *keys))
         case ir.Lazy(items=items):
@@ -249,21 +258,46 @@ def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str], effects: 
             done = effects(expr)
             if done is not None:
                 return bool(done.shows and ir.names_in(expr) & shown) or within(ir.arguments(expr))
-            joins = obj is operator.add or obj is operator.mul
-            return (joins or any(obj is known for known in _PASSING)) and within(args)
+            plain = any(obj is known for known in _PLAIN_OF_TEXT)
+            return not plain and within(ir.arguments(expr))
     return False
+
+
+def _shows(expr: ir.Opaque) -> bool:
+    """Whether code that travels whole makes text: `[f"{v}" for v in x]`."""
+    if any(ref.obj is known for ref in expr.refs for known in _TEXT):
+        return True
+    nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
+    said = any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes)
+    formats = any(isinstance(node, ast.JoinedStr) for node in nodes)
+    return formats or (said and any(_formats(node) for node in nodes))
+
+
+def _formats(node: ast.AST) -> bool:
+    return isinstance(node, ast.Mod) or (
+        isinstance(node, ast.Attribute) and node.attr in _TEXT_METHODS
+    )
 
 
 def _is_text(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const) and isinstance(expr.value, str)
 
 
-def _reads_number(part: ir.Expr, text: set[str] | None, effects: EffectsOf) -> bool:
+def _reads_number(
+    part: ir.Expr, varied: frozenset[str], text: set[str] | None, effects: EffectsOf
+) -> bool:
     """Whether an expression makes a number of text, if its argument is one (with None: whatever
     the argument is)."""
+    given: tuple[ir.Expr, ...]
     match part:
+        case ir.Text():
+            return False
+        case ir.Opaque(refs=refs):
+            given = (part,)
+            makes = any(ref.obj is known for ref in refs for known in (*_NUMBERS, *_ARRAYS))
+            makes = makes or ".astype(" in part.text
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)):
-            given: tuple[ir.Expr, ...] = (first,)
+            given = (first,)
             if obj is map and isinstance(first, ir.Ref):
                 obj, given = first.obj, tuple(rest)
             typed = any(word == "dtype" for word, _ in part.kwargs) or len(rest) > 0
@@ -278,7 +312,7 @@ def _reads_number(part: ir.Expr, text: set[str] | None, effects: EffectsOf) -> b
             return False
     if not makes or text is None:
         return makes
-    return any(_gives_text(e, frozenset(), text, effects) for e in given)
+    return any(_gives_text(e, varied, text, effects) for e in given)
 
 
 def _calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[tuple[ir.Call, Effects]]:
@@ -447,7 +481,7 @@ def _reads_numbers(function: ir.Function) -> bool:
     if not (reads or "astype" in fact(forms, function)):
         return False
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
-    return any(_reads_number(part, None, _nothing) for part in parts)
+    return any(_reads_number(part, frozenset(), None, _nothing) for part in parts)
 
 
 def _nothing(call: ir.Call) -> None:

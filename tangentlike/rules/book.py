@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -73,6 +74,9 @@ _FLOATING = (
 )  # fmt: skip
 
 
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 @dataclass(frozen=True, eq=False)
 class Rule:
     """The derivative of one operation, stated as a template or made by a builder.
@@ -128,10 +132,26 @@ class Rule:
 
         found = UNKNOWN
         if self.kind is not None:
-            found = self.kind(call, kind_of)
+            found = self.kind(self._in_positions(call), kind_of)
         elif not self.builder and template_of(self).is_elementwise:
             found = elementwise(call, kind_of)
         return floating(found) if self.name.startswith(_FLOATING) else found
+
+    def _in_positions(self, call: ir.Call) -> ir.Call:
+        """`normal(scale=s)` as `normal(0.0, s)`: what may be an operand stands where it is looked
+        for."""
+        from .template import template_of
+
+        told = dict(call.kwargs)
+        given = [value for value in told.values() if not isinstance(value, ir.Const)]
+        if not given or self.builder or any(map(ir.is_starred, call.args)):
+            return call
+        args = list(call.args)
+        params = [p for p in template_of(self).signature.parameters.values() if p.kind in _PLACED]
+        last = max((k for k, p in enumerate(params) if p.name in told), default=-1)
+        for param in params[len(args) : last + 1]:
+            args.append(told.pop(param.name, ir.Const(param.default)))
+        return replace(call, args=tuple(args), kwargs=tuple(told.items()))
 
     def bind(
         self,

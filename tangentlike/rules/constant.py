@@ -70,7 +70,7 @@ nondifferentiable(
     *(np.min_scalar_type, np.finfo, np.iinfo, np.errstate, np.seterr, np.geterr, np.common_type),
     *(np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags),
     "numpy.ndarray.device",
-    *(type, range, slice, str, repr, format, chr, hex, bin, oct, ascii, dir, print, input),
+    *(type, range, str, repr, format, chr, hex, bin, oct, ascii, dir, print, input),
     *(open, bytes, bytearray, object, importlib.import_module),
     kind=other,
 )
