@@ -49,6 +49,36 @@ def test_operations(call: str, shape: tuple[int, ...]) -> None:
         assert false_claims(fn, args) == []
 
 
+OF_LISTS_TOO = (
+    "np.zeros_like(x)", "np.full_like(x, 2.5)", "np.copy(x)", "np.sort(x)", "np.roll(x, 1)",
+    "np.abs(x)", "np.exp(x)", "np.sinc(x)", "np.nan_to_num(x)", "np.conj(x)", "np.angle(x)",
+    "np.array(x, ndmin=2)", "np.sum(x, dtype=float)", "np.sum([x, x], axis=0, dtype=float)",
+    "np.prod(x, 0, float)", "np.bincount([0, 1, 1])", "np.bincount([0, 1, 1], x)",
+    "np.bincount([0, 1, 1], weights=None)", "np.insert(x, 0, 1.5)", "np.float64(x)",
+    "np.tile(x, 2)", "np.cumsum(x)", "np.where(x, x, 0.5)", "np.diff(x)", "np.clip(x, 0.5, 2)",
+    "np.pad(x, 1)", "np.maximum(x, 1.5)", "np.power(x, 2)", "np.divide(x, 2)", "np.outer(x, x)",
+    "np.add.reduce(x)", "np.median(x)", "np.max(x, initial=2.5)", "np.unique(x)", "np.flip(x)",
+)  # fmt: skip
+OPERANDS = (
+    *([1, 2, 3], [1.0, 2.0, 3.0], (1, 2.5, 3), [True, False, True], [1, 2j, 3]),
+    *(np.arange(1, 4), np.arange(1.0, 4.0), np.arange(3) > 1, np.arange(3) * 1j, 3, 2.5),
+)
+
+
+@pytest.mark.parametrize("call", OF_LISTS_TOO)
+@pytest.mark.filterwarnings("ignore")
+def test_operations_on_lists(call: str) -> None:
+    fn, ran = program(call), 0
+    for operand in OPERANDS:
+        try:
+            fn(copy.deepcopy(operand), 0)
+        except Exception:
+            continue  # (such arguments are not what the operation takes)
+        ran += 1
+        assert false_claims(fn, (operand, 0)) == []
+    assert ran > 4
+
+
 @pytest.mark.parametrize("collected", one_in(3, [pytest.param(p, id=p.name) for p in PROGRAMS]))
 @pytest.mark.filterwarnings("ignore")
 def test_programs(collected: Program) -> None:

@@ -195,7 +195,64 @@ def conjugated(x):
     return np.sum(z * z)
 
 
+def scalar_type(x):
+    z = x * 1.0
+    a = np.float64(z)
+    a[0] = 2 * z[1] * z[1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def scalar_type_of_argument(x):
+    a = np.float64(x)
+    a[0] = 2 * x[1] * x[1]
+    return np.sum(a * x * np.arange(1.0, 5.0))
+
+
+def complex_scalar_type(x):
+    z = x * (1.0 + 0.5j)
+    a = np.complex128(z)
+    a[0] = 2 * z[1] * z[1]
+    return np.sum(np.abs(a * z) ** 2)
+
+
+def other_scalar_type(x):
+    counts = np.arange(4)
+    a, b = np.float64(counts), np.asarray(counts, float)
+    a[0], b[1] = x[0], x[1]
+    return np.sum((a + b) * x)
+
+
+def copy_of_a_list(x):
+    items = [x[0], x[1], 2.0, 1.0]
+    a = np.copy(items)
+    a[0] = x[2] ** 2
+    return np.sum(a * x) + sum(items)
+
+
+def like_a_list(x):
+    items = [1.0, 2.0, 3.0, 4.0]
+    a, b = np.zeros_like(items), np.full_like(items, x[0])
+    a[:] = x * x
+    b[1:] += x[1:]
+    return np.sum(2 * a) + np.sum((b + b) * x)
+
+
+def made_of_a_list(x):
+    items = [x[0], x[1], 2.0, 1.0]
+    a = np.negative(items)
+    a[0] = x[3]
+    return np.sum((a + a) * x) + np.sum(3 * np.roll(items, 1) * x)
+
+
+def more_axes(x):
+    a = np.array(x, ndmin=2)
+    b = np.array(x[0], ndmin=1)
+    return np.sum(np.sum(a, axis=1) ** 2) + np.sum(a * x[:, None]) + np.sum(b * x)
+
+
 PROGRAMS = [
+    *(scalar_type, scalar_type_of_argument, complex_scalar_type, other_scalar_type),
+    *(copy_of_a_list, like_a_list, made_of_a_list, more_axes),
     *(trimmed, trimmed_and_scaled, conjugated),
     *(required, argument_required, filled_in_place, filled_as_a_statement, arguments_filled),
     several_of_a_rank,

@@ -452,3 +452,102 @@ def test_outer_data_that_contains_itself():
     tl.check_grads(f, (X,))
     tl.check_grads(of_object, (X,))
     assert np.allclose(tl.grad(of_argument)(X, TABLE), 4.0)
+
+
+# Arrays of integers, of which nobody tells that they are: NumPy rounds what is put into them, so
+# that reverse mode goes on by identity (where integers have no adjoint), and forward mode refuses.
+
+
+def into_a_list_of_counts(x):
+    counts = [1, 2, 3]
+    a = np.array(counts)
+    a[1] = x[0] * 9.0
+    return np.sum(a[:2] * x)
+
+
+def into_tiles(x):
+    a = np.tile([1, 2], 2)
+    a[1] = x[0] * 9.0
+    return np.sum(a[:2] * x)
+
+
+def into_an_order(x):
+    a = np.argsort(x)
+    a[0] = x[1] * 9.0
+    return np.sum(a * x)
+
+
+def into_a_view_of_a_grid(x):
+    rows = np.mgrid[0:2, 0:2][0]
+    columns = rows.T
+    columns[0] = 9.0 * x
+    return np.sum(rows @ x)
+
+
+def into_counts(x):
+    a = np.bincount([0, 1, 1])
+    a[0] = x[1] * 9.0
+    return np.sum(a * x)
+
+
+def like_a_list(x):
+    a = np.zeros_like([1, 2])
+    a[:] = 9.0 * x
+    return np.sum(a * x)
+
+
+INTO_INTEGERS = [
+    *(into_a_list_of_counts, into_tiles, into_an_order, into_a_view_of_a_grid, into_counts),
+    like_a_list,
+]
+
+
+@pytest.mark.parametrize("f", INTO_INTEGERS, ids=lambda f: f.__name__)
+def test_what_is_put_into_integers_carries_no_derivative(f):
+    tl.check_grads(f, (X,), modes=("rev",))
+    if f is into_counts:  # (which is known to be one)
+        assert tl.jvp(f, (X,), (X,))[1] == pytest.approx(tl.grad(f)(X) @ X)
+        return
+    with pytest.raises(tl.UnsupportedError, match="array of integers") as error:
+        tl.jvp(f, (X,), (X,))
+    assert error.value.place.line > 0
+
+
+def begun_by_an_integer(x):
+    return np.max([1, 2], initial=9.0 * x[0]) * x[1]
+
+
+def begun_by_a_method(x):
+    return (X > 0.0).nonzero()[0].sum(initial=9.0 * x[0]) * x[1]
+
+
+def inserted_into_integers(x):
+    return np.sum(np.insert([1, 2], 1, 9.0 * x[0]) * x[1])
+
+
+@pytest.mark.parametrize("f", [begun_by_an_integer, begun_by_a_method, inserted_into_integers])
+def test_what_calls_round_is_refused(f):
+    for derive in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="array of integers"):
+            derive()
+
+
+def into_floats(x):
+    names = [1.0, 2]
+    a, b = np.array(names), np.tile([0.5, 1.0], 2)
+    a[1], b[1:3] = x[0] ** 2, x
+    rows = np.zeros_like([1.0, 2.0])
+    rows[:] = x * x
+    return np.sum(a * x) + np.sum(b[:2] * rows) + np.max([1, 2.0], initial=9.0 * x[0]) * x[1]
+
+
+def test_what_is_put_into_floats():
+    tl.check_grads(into_floats, (X,), order=2)
+    assert "require_floats" not in tl.grad(filled_with_floats).source
+
+
+def filled_with_floats(x: np.ndarray):
+    a, b, c = np.zeros(2), np.empty_like(x), x.copy()
+    rows = np.stack([x, x])
+    a[0], b[...], c[1:], rows[0] = x[1], x, x[:1], x * x
+    return np.sum(a * b * c * rows)

@@ -1,5 +1,5 @@
-"""Where a value with a derivative goes on without it: as text that becomes a number again, and as
-a key of a dict that is gone through by its keys.
+"""Where a value with a derivative goes on without it: as text that becomes a number again, as a
+key of a dict that is gone through by its keys, and as an entry of an array of integers.
 
 `float(f"{x}")` is `x` again, and `for k in {x: 1.0}` yields it; neither text nor keys carry
 derivatives, so that the result would have a derivative of zero. Both are refused; where only the
@@ -15,7 +15,7 @@ import decimal
 import fractions
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,8 @@ from ..frontend.cuts import Cuts
 from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..ir.kind import UNKNOWN, Kind
-from ..runtime import require_plain_key, require_plain_keys
+from ..rules.book import as_function_call, operation
+from ..runtime import require_floats, require_plain_key, require_plain_keys
 from .activity import reaching
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
@@ -52,9 +53,19 @@ _PLAIN_OF_TEXT: tuple[Any, ...] = (
     *(operator.lt, operator.le, operator.gt, operator.ge),
 )
 
+# What casts an operand to the class of its first one, by the name of that operand and its place.
+_INITIAL: tuple[Any, ...] = (
+    *(np.sum, np.prod, np.max, np.min, np.nansum, np.nanprod, np.nanmax, np.nanmin),
+    *(np.ndarray.sum, np.ndarray.prod, np.ndarray.max, np.ndarray.min),
+    *(np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce),
+)
+_ALIKE: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.empty_like)
+_CASTING = {np.insert: ("values", 2), **dict.fromkeys(_INITIAL, ("initial", 5))}
+
 Names = Callable[[], Collection[str]]
 Inside = Callable[[ir.Expr], Iterable[str]]
 _PLAIN = ir.Ref(require_plain_key.__name__, require_plain_key)
+_FLOATS = ir.Ref(require_floats.__name__, require_floats)
 _KEYS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
 
 
@@ -437,6 +448,113 @@ def _goes_through(expr: ir.Expr, name: str) -> bool:
         case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _ABOUT):
             return any(_goes_through(a, name) for a in args if not isinstance(a, ir.Var))
     return any(_goes_through(child, name) for child in ir.children(expr))
+
+
+# ------------------------------------------------------------------------ entries of integers
+
+
+def asking_for_floats(
+    function: ir.Function,
+    wrt: Collection[str],
+    varied: Names,
+    sources: Sources,
+    differentiated: Callable[[Any], bool],
+    stores: bool = True,
+) -> ir.Function:
+    """A function that asks whether an array is one of integers, where what varies is put into one
+    of which the class is not known: NumPy rounds it there.
+
+    Without `stores` (by identity, where integers have no adjoint) only calls ask.
+
+    before::                        after::
+        a = np.tile(counts, 2)          a = np.tile(counts, 2)
+        a[k] = v                        require_floats(a)
+                                        a[k] = v
+    """
+    stmts = list(ir.statements(function.body))
+    put = {id(stmt): found for stmt in stmts if (found := _put_into(stmt, sources, stores))}
+    if not put:
+        return function
+    carried = frozenset(varied())
+    made = _made_of_floats(stmts, wrt, sources, differentiated)
+
+    def checked(stmt: ir.Stmt) -> ir.Instead:
+        array, value = put.get(id(stmt), (ir.Const(None), ir.Const(None)))
+        names = {n for n in ir.names_in(value) if not sources.kinds.get(n, UNKNOWN).discrete}
+        if carried.isdisjoint(names) or (isinstance(array, ir.Var) and array.name in made):
+            return None
+        listed = () if isinstance(stmt, ir.Store) else (("listed", ir.Const(True)),)
+        return (ir.Do(ir.Call(_FLOATS, (array,), listed), stmt.origin), stmt)
+
+    return ir.with_body(function, ir.rewrite(function.body, checked))
+
+
+def _put_into(stmt: ir.Stmt, sources: Sources, stores: bool) -> tuple[ir.Expr, ir.Expr] | None:
+    """An array whose class is not known, and what a statement casts to that."""
+    array: ir.Expr
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var() as whole), value=value) if stores:
+            array = whole
+        case ir.Assign(target=str(name), value=ir.Call() as call) if (
+            _casts(call) and not sources.kinds.get(name, UNKNOWN).discrete
+        ):
+            array, *rest = as_function_call(call).args
+            told, (word, place) = dict(call.kwargs), _CASTING[operation(call.fn)]
+            given = rest[place - 1] if len(rest) >= place else ir.Const(None)
+            value = told.get(word, given)
+            if "dtype" in told:
+                return None
+        case _:
+            return None
+    kind = sources.kind_of(array)
+    listed = kind.form in ("list", "tuple")
+    known = kind.dtype != "?" or kind.form not in ("array", "value", "unknown")
+    if listed and not isinstance(stmt, ir.Store):
+        return array, value
+    return None if known else (array, value)
+
+
+def _casts(call: ir.Call) -> bool:
+    done = operation(call.fn)
+    return isinstance(done, Hashable) and done in _CASTING and bool(as_function_call(call).args)
+
+
+def _made_of_floats(
+    stmts: list[ir.Stmt],
+    wrt: Collection[str],
+    sources: Sources,
+    differentiated: Callable[[Any], bool],
+) -> set[str]:
+    """The names whose values are computed of what varies, wherever they are bound, not only filled
+    with it."""
+    found, before = set(wrt), -1
+    bound: dict[str, list[ir.Expr | None]] = {}
+    for stmt in stmts:
+        whole = stmt.value if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str) else None
+        for name in ir.binds(stmt):
+            bound.setdefault(name, []).append(whole)
+
+    def computed(value: ir.Expr | None) -> bool:
+        match value:
+            case ir.Var(name):
+                return name in found
+            case ir.Index(ir.Var(name)):
+                return name in found and sources.kind_of(ir.Var(name)).form in ("array", "value")
+            case ir.Call(ir.Ref(obj=obj), (like, *_), words) if any(obj is fn for fn in _ALIKE):
+                return computed(like) and "dtype" not in dict(words)
+            case ir.Call() if not _casts(value) and differentiated(operation(value.fn)):
+                return any(map(computed, as_function_call(value).args))
+            case ir.Display(items=items):
+                return any(map(computed, items))
+        return False
+
+    while before < len(found):
+        before = len(found)
+        for name, values in bound.items():
+            known = sources.kinds.get(name, UNKNOWN).dtype in ("float", "complex")
+            if known or all(map(computed, values)):
+                found.add(name)
+    return found
 
 
 # ------------------------------------------------------------- what is an effect of a function

@@ -184,7 +184,8 @@ GUARDS = frozenset(
     fn.__code__
     for fn in (
         *(buffers.require_apart, buffers.require_array, buffers.require_mutable),
-        *(buffers.require_values, buffers.require_as_many, records.require_same_length),
+        *(buffers.require_floats, buffers.require_values),
+        *(buffers.require_as_many, records.require_same_length),
         *sharing.REFUSALS,
     )
 )
@@ -208,6 +209,7 @@ REFUSING = frozenset(
             buffers.require_field,
             buffers.require_none,
             buffers.require_plain_key,
+            buffers.require_floats,
             buffers.require_plain_keys,
             buffers.require_class,
             buffers.require_listed,

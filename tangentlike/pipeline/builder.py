@@ -52,6 +52,7 @@ from ..analysis.activity import (
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import (
+    asking_for_floats,
     cut_effects,
     refuse_cut_callees,
     refuse_keys_in_calls,
@@ -390,6 +391,14 @@ class Builder:
             self._inside(context),
         )
 
+    def _asking(
+        self, function: ir.Function, wrt: tuple[str, ...], context: Context, stores: bool = True
+    ) -> ir.Function:
+        """A function that asks whether what varies is put into arrays of integers."""
+        varied = functools.cache(lambda: context.varied(function, wrt))
+        ruled = lambda obj: self.book.find(obj) is not None  # noqa: E731
+        return asking_for_floats(function, wrt, varied, context.sources(), ruled, stores)
+
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""
         function = lowered.function
@@ -498,7 +507,8 @@ class Builder:
         with self.record.stage("stored") as run:
             read = function
             function = refuse_changed_containers(function, wrt, context)
-            function = updates_as_stores(writes_as_stores(function, context), context)
+            function = self._asking(writes_as_stores(function, context), wrt, context)
+            function = updates_as_stores(function, context)
             run.made = shared_loads = share_loads(function, context)
             if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
@@ -541,6 +551,7 @@ class Builder:
         with self.record.stage("stored") as run:
             numbers = {n for n, k in context.kinds.items() if k.form in ("number", "other")}
             function = writes_as_stores(lowered.function, context)
+            function = self._asking(function, wrt, context, stores=False)
             run.made = function = rebound(function, numbers, context)
         writes = any(map(context.sources().written, ir.statements(function.body)))
         with self.record.stage("prepared") as run:
@@ -659,7 +670,8 @@ class Builder:
         lowered, context = self._spelled(lowered, wrt, given)
         self._check_outside(lowered.function, wrt, context)
         with self.record.stage("stored") as run:
-            run.made = function = writes_as_stores(lowered.function, context)
+            function = writes_as_stores(lowered.function, context)
+            run.made = function = self._asking(function, wrt, context)
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
         written = self._written(function, context) if protect else None
         with self.record.stage("derived") as run:

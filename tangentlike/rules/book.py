@@ -70,7 +70,7 @@ _FLOATING = (
     "numpy.var", "numpy.nanmean", "numpy.nanmedian", "numpy.nanstd", "numpy.nanvar",
     "numpy.quantile", "numpy.percentile", "numpy.nanquantile", "numpy.nanpercentile",
     "numpy.interp", "numpy.sinc", "numpy.i0", "numpy.unwrap", "numpy.cov", "numpy.corrcoef",
-    "numpy.trapezoid", "numpy.trapz", "numpy.gradient",
+    "numpy.angle", "numpy.trapezoid", "numpy.trapz", "numpy.gradient",
 )  # fmt: skip
 
 

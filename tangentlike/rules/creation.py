@@ -26,6 +26,8 @@ def _converted(call, kind_of):
     if holds_objects(dtype):
         return UNKNOWN
     found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
+    if dict(call.kwargs).get("ndmin", ir.Const(0)) != ir.Const(0):
+        return Kind("array", found if kind.form in ("number", "array") else "?")
     if kind.form in ("number", "array"):
         return Kind("array", found, kind.shape)
     sizes = _sizes_of(kind)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..frontend.owners import is_numerical
 from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind, Shape, is_many
 from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
@@ -34,6 +35,17 @@ def argument(call: ir.Call, place: int, name: str, default: Any = None) -> ir.Ex
             return value
     return default if isinstance(default, ir.Expr.__args__) else ir.Const(default)
 
+
+def operand(call: ir.Call, expr: ir.Expr, kind_of: KindOf) -> Kind:
+    """The kind of an operand as an operation sees it: NumPy makes an array of a list. (Methods of
+    lists have names that those of arrays have, too.)"""
+    kind, obj = kind_of(expr), getattr(call.fn, "obj", None)
+    if kind.form not in ("list", "tuple") or isinstance(obj, _METHOD) or not is_numerical(obj):
+        return kind
+    return Kind("array")
+
+
+_METHOD = type(np.ndarray.copy)
 
 # -------------------------------------------------------------------------- constants
 
@@ -79,7 +91,8 @@ def array_of_rank(rank: int | None, dtype: str = "float") -> ResultKind:
 
 def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     """Broadcasting of all arguments, with the promoted dtype; None and strings set aside."""
-    kinds = [kind_of(arg) for arg in (*call.args, *dict(call.kwargs).values())]
+    args = (*call.args, *dict(call.kwargs).values())
+    kinds = [operand(call, arg, kind_of) for arg in args]
     kinds = [kind for kind in kinds if kind.form != "other"]
     if not kinds:
         return UNKNOWN
@@ -266,7 +279,8 @@ def same_as(place: int) -> ResultKind:
     """The kind of one argument, unchanged."""
 
     def kind(call: ir.Call, kind_of: KindOf) -> Kind:
-        return kind_of(call.args[place]) if place < len(call.args) else kind_of(ir.Const(None))
+        given = call.args[place] if place < len(call.args) else ir.Const(None)
+        return operand(call, given, kind_of)
 
     return kind
 
@@ -280,7 +294,7 @@ def promoted(place: int) -> ResultKind:
             return UNKNOWN
         dtypes = [k.dtype for k in map(kind_of, call.args) if not k.discrete]
         dtype = functools.reduce(promote, dtypes) if dtypes else "?"
-        return replace(kind_of(found), dtype=dtype)
+        return replace(operand(call, found, kind_of), dtype=dtype)
 
     return kind
 
@@ -300,6 +314,8 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     axis = argument(call, 1, "axis")
     keepdims = argument(call, len(call.args), "keepdims", False)
     dtype = "int" if kind.dtype == "bool" else kind.dtype
+    if len(call.args) > 2 or "dtype" in dict(call.kwargs):  # (the third is that, or `out`)
+        dtype = dtype_class(argument(call, 2, "dtype"), dtype)
     keep = literal(keepdims) if keepdims is not None and is_literal(keepdims) else None
     told = dict(call.kwargs).get("out", ir.Const(None))  # (an array, also where it has rank 0)
     if axis is None or not is_literal(axis) or keep is None or told != ir.Const(None):

@@ -122,10 +122,10 @@ def _scalar_type(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("number" if kind.form == "number" else "value", dtype, kind.shape)
 
 
-linear("np.float64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
-linear("np.float32(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
-linear("np.complex128(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
-linear("np.complex64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
+linear("np.float64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type, "maybe")
+linear("np.float32(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type, "maybe")
+linear("np.complex128(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type, "maybe")
+linear("np.complex64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type, "maybe")
 
 
 @rule(list, tuple, view="maybe", kind=_list)

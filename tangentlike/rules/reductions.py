@@ -417,7 +417,14 @@ def interp_slope_bar(y, g, x, xp):
     xp_bar = interp_slope_bar(-(conj(g) * interp_slope(x, xp, y_bar)), x, xp)
 
 
-@rule(np.bincount, kind=array_of_rank(1))
+def _of_weights(call, kind_of):
+    """A vector of sums of weights; without any, of counts."""
+    weights = argument(call, 1, "weights")
+    real = weights is not None and kind_of(weights).form in ("array", "list")
+    return Kind("array", "int" if weights == ir.Const(None) else "float" if real else "?", (None,))
+
+
+@rule(np.bincount, kind=_of_weights)
 def bincount(y, x, weights=None, minlength=0):
     y_dot = np.bincount(x, weights=weights_dot, minlength=minlength)
     x_bar = 0

@@ -246,6 +246,7 @@ nondifferentiable(
     runtime.require_field,
     runtime.require_none,
     runtime.require_plain_key,
+    runtime.require_floats,
     runtime.require_plain_keys,
     runtime.require_scalar,
     runtime.require_again,

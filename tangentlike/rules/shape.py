@@ -384,7 +384,7 @@ def append(y, arr, values, axis=None):
     values_bar = parts[1]
 
 
-@rule(np.insert, kind=lambda call, kind_of: Kind("array"))
+@rule(np.insert, kind=lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype))
 def insert(y, arr, obj, values, axis=None):
     y_dot = np.insert(arr_dot, obj, values_dot, axis=axis)
     arr_bar = insert_rest(y_bar, arr, obj, axis)

@@ -27,6 +27,7 @@ from .buffers import (
     require_class,
     require_container,
     require_field,
+    require_floats,
     require_held,
     require_listed,
     require_module,

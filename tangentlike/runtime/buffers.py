@@ -179,6 +179,23 @@ def require_plain_key(x: Any) -> None:
         require_plain_key(part)
 
 
+def require_floats(x: Any, listed: bool = False) -> None:
+    """Check that `x`, into which goes what carries derivatives, is no array of integers: these are
+    rounded there. (An item of a list is replaced, unless an array is made of the list first.)
+
+    Raises `TypeError` otherwise.
+
+    >>> require_floats(np.zeros(2)); require_floats([1, 2]); require_floats([1.5, 2], listed=True)
+    """
+    if isinstance(x, (list, tuple, int)) and listed:
+        x = np.asarray(x)
+    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
+        raise TypeError(
+            "a value that carries derivatives is put into an array of integers, which rounds it: "
+            "make it an array of floats, as in np.zeros(n) or np.array([0.0, 1.0])"
+        )
+
+
 def require_plain_keys(items: Any, pairs: bool = False) -> None:
     """Check the keys of which a dict is made, or the first items of `pairs`, as
     `require_plain_key` does.

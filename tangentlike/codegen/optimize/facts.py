@@ -158,7 +158,7 @@ _CHECKING_RUNTIME = words(
     "require_listed require_module require_read_first require_scalar require_again "
     "require_no_dict require_no_dicts require_sequence require_held require_stored "
     "require_values require_container require_field require_none require_plain_key "
-    "require_plain_keys require_types"
+    "require_floats require_plain_keys require_types"
 )
 # What depends on which array an argument is, not on its entries alone.
 ASKING_RUNTIME = ("mirrored_view",)
