@@ -167,71 +167,50 @@ def map_statement(
         return assigned  # type: ignore[no-any-return]
     if expr is _same and target is _same and not isinstance(stmt, If | For | While | With):
         return stmt
-    changed = False
-
-    def asked(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def ask(part: Any) -> Any:
-            nonlocal changed
-            new = fn(part)
-            changed = changed or (new is not part and (fn is not target or new != part))
-            return new
-
-        return ask
-
-    new: Any = _mapped(stmt, asked(expr), asked(block), asked(target))
-    return new if changed else stmt
+    changes: dict[str, Any] = {}
+    for name, role in _PARTS[type(stmt)] or ():
+        part = getattr(stmt, name)
+        new = _MAPPED[role](part, expr, block, target)
+        if new is not part and (role not in _NAMING or new != part):
+            changes[name] = new
+    return replaced(stmt, **changes) if changes else stmt
 
 
-def _mapped(
-    stmt: Stmt,
-    expr: ExpressionHook,
-    block: Callable[[Block], Block],
-    target: Callable[[Target], Any],
-) -> Stmt:
-    origin = stmt.origin
-    match stmt:
-        case Assign():
-            return Assign(target(stmt.target), expr(stmt.value), origin)
-        case Store():
-            return Store(_mapped_place(stmt.target, expr), expr(stmt.value), origin)
-        case Update(target=Var(name)):
-            return Update(Var(target(name)), stmt.op, expr(stmt.value), origin)
-        case Update(target=Index() | Attribute() as place):
-            return Update(_mapped_place(place, expr), stmt.op, expr(stmt.value), origin)
-        case Do():
-            return Do(expr(stmt.value), origin)
-        case Try():
-            test, body, orelse = expr(stmt.test), block(stmt.body), block(stmt.orelse)
-            failed, caught = (n and target(n) for n in (stmt.failed, stmt.caught))
-            return Try(test, body, orelse, origin, failed, caught)
-        case If():
-            return If(expr(stmt.test), block(stmt.body), block(stmt.orelse), origin)
-        case For():
-            return For(target(stmt.target), expr(stmt.iter), block(stmt.body), origin)
-        case While():
-            return While(expr(stmt.test), block(stmt.body), origin)
-        case Return():
-            return Return(None if stmt.value is None else expr(stmt.value), origin)
-        case Enter():
-            name = stmt.target and target(stmt.target)
-            return Enter(expr(stmt.context), name, stmt.again, origin)
-        case Leave():
-            return Leave(None if stmt.context is None else expr(stmt.context), origin)
-        case With():
-            name = stmt.target and target(stmt.target)
-            return With(expr(stmt.context), name, block(stmt.body), origin)
-        case OpaqueStmt():
-            values = tuple(map(expr, stmt.values))
-            writes = tuple(map(target, stmt.writes))
-            return OpaqueStmt(stmt.text, stmt.names, values, stmt.refs, writes, origin)
-        case _:
-            return stmt
+# What the statements are made of, in the order in which it is mapped.
+_NAMING = ("target", "name", "names")
+_CONTEXT = (("target", "name"), ("context", "expr"))
+_BRANCHES = (("test", "expr"), ("body", "block"), ("orelse", "block"))
+_PARTS = ByType(
+    {
+        Store: (("target", "place"), ("value", "expr")),
+        Update: (("target", "place"), ("value", "expr")),
+        Do: (("value", "expr"),),
+        If: _BRANCHES,
+        Try: (*_BRANCHES, ("failed", "name"), ("caught", "name")),
+        For: (("target", "target"), ("iter", "expr"), ("body", "block")),
+        While: (("test", "expr"), ("body", "block")),
+        Return: (("value", "expr"),),
+        Enter: _CONTEXT,
+        Leave: (("context", "expr"),),
+        With: (*_CONTEXT, ("body", "block")),
+        OpaqueStmt: (("values", "exprs"), ("writes", "names")),
+    }
+)
+_MAPPED: dict[str, Callable[[Any, ExpressionHook, Callable[[Block], Block], Any], Any]] = {
+    "expr": lambda part, expr, block, target: None if part is None else expr(part),
+    "exprs": lambda part, expr, block, target: unless_same(tuple(map(expr, part)), part),
+    "place": lambda part, expr, block, target: (
+        _named(part, target(part.name)) if type(part) is Var else rebuild(part, expr)
+    ),
+    "block": lambda part, expr, block, target: block(part),
+    "target": lambda part, expr, block, target: target(part),
+    "name": lambda part, expr, block, target: part and target(part),
+    "names": lambda part, expr, block, target: tuple(map(target, part)),
+}
 
 
-def _mapped_place(place: Index | Attribute, expr: ExpressionHook) -> Index | Attribute:
-    found = rebuild(place, expr)
-    assert isinstance(found, Index | Attribute)
-    return found
+def _named(var: Var, name: str) -> Var:
+    return var if var.name == name else Var(name)
 
 
 # ------------------------------------------------------------------------------ programs
@@ -256,8 +235,8 @@ def splice(block: Block, statement: StatementHook) -> Block:
     return tuple(out) if changed else block
 
 
-def unless_same(new: Sequence[Stmt], old: Block) -> Block:
-    """Statements as a block; the old block itself if they are its statements."""
+def unless_same(new: Sequence[_T], old: tuple[_T, ...]) -> tuple[_T, ...]:
+    """Statements as a block (or others as a tuple); the old block itself if they are its own."""
     same = len(new) == len(old) and all(map(operator.is_, new, old))
     return old if same else tuple(new)
 
