@@ -148,16 +148,7 @@ class IdentityPreparation(Preparation):
             if array and stmt.op.obj in ACCUMULATING and surely_basic(target.key, kind_of):
                 return [*named, stmt]
             if array:  # (what is at an entry is no object of its own)
-                old = ir.Var(self._fresh("old", kind_of(target)))
-                text, op = BINARY_OF[stmt.op.obj]
-                call = ir.Call(ir.Ref(text, op), (old, stmt.value), at=stmt.origin.place)
-                new = ir.Var(self._fresh("new", kind_of(call)))
-                return [
-                    *named,
-                    ir.Assign(old.name, target, stmt.origin),
-                    ir.Assign(new.name, call, stmt.origin),
-                    ir.Store(target, new, stmt.origin),
-                ]
+                return [*named, *self._computed(stmt, target)]
         old = ir.Var(self._fresh("old", kind_of(target)))
         read = ir.Assign(old.name, target, stmt.origin)
         store = ir.Store(target, old, stmt.origin)

@@ -227,17 +227,20 @@ class Preparation(ir.Rewriter):
         entries = entries or self.context.kind_of(target.base).form == "array"
         if stmt.op.obj in ACCUMULATING and entries and not (holds and self._is_array(target)):
             return [stmt]  # (an array in a list is replaced: nobody else may see it written)
+        self.replaced.check(target, stmt, read=True)
+        return self._computed(stmt, target)
+
+    def _computed(self, stmt: ir.Update, target: ir.Index) -> list[ir.Stmt]:
+        """An update of entries as what it reads, computes and stores."""
         text, op = BINARY_OF[stmt.op.obj]
         before: list[ir.Stmt] = []
-        if isinstance(stmt.target, ir.Var):
-            operand = stmt.target
-        else:
+        operand = stmt.target
+        if not isinstance(operand, ir.Var):
             operand = ir.Var(self._fresh("old", self.context.kind_of(target)))
             before.append(ir.Assign(operand.name, target, stmt.origin))
         call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
         new = self._fresh("new", self.context.kind_of(call))
         store = ir.Store(target, ir.Var(new), stmt.origin)
-        self.replaced.check(target, stmt, read=True)
         return [*before, ir.Assign(new, call, stmt.origin), store]
 
     def _is_array(self, item: ir.Expr) -> bool:
