@@ -315,6 +315,17 @@ def keys_of_zipped_names(x):
     return sum(squares.values())
 
 
+def scaled(x, *factors, **named):
+    return x * factors[0] * named["w"]
+
+
+FACTORS, NAMED = (1.0, 2.0), {"w": 3.0}
+
+
+def starred(x):
+    return scaled(x, *FACTORS[1:], **NAMED) + np.asarray(x) ** 2
+
+
 def names_that_show(x):
     table = {shown(x): x}
     scale = float("2.5")
@@ -325,7 +336,7 @@ def names_that_show(x):
     "f",
     [
         *(text_that_is_shown, keys_looked_up, constant_keys, keys_out_of_tuples),
-        *(keys_of_zipped_names, names_that_show),
+        *(keys_of_zipped_names, names_that_show, starred),
     ],
 )
 def test_what_loses_nothing_is_differentiated(f):
@@ -496,7 +507,19 @@ def like_a_list(x):
     return np.sum(a * x)
 
 
+def put_last(a, v):
+    a[-1] = v
+
+
+def into_integers_and_floats(x):
+    arrays = [np.tile([1, 2], 2), np.tile([1.0, 2.0], 2)]
+    for a in arrays:
+        put_last(a, 9.0 * x[0])
+    return np.sum(arrays[0]) * x[0] + np.sum(arrays[1]) * x[1]
+
+
 INTO_INTEGERS = [
+    into_integers_and_floats,
     *(into_a_list_of_counts, into_tiles, into_an_order, into_a_view_of_a_grid, into_counts),
     like_a_list,
 ]

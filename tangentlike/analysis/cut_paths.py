@@ -278,7 +278,7 @@ def _shows(expr: ir.Opaque) -> bool:
     """Whether code that travels whole makes text: `[f"{v}" for v in x]`."""
     if any(ref.obj is known for ref in expr.refs for known in _TEXT):
         return True
-    nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
+    nodes = list(ast.walk(ast.parse(f"made({expr.text})")))  # (`*args` and `**words` are such, too)
     said = any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes)
     formats = any(isinstance(node, ast.JoinedStr) for node in nodes)
     return formats or (said and any(_formats(node) for node in nodes))
@@ -455,7 +455,7 @@ def _goes_through(expr: ir.Expr, name: str) -> bool:
 
 def asking_for_floats(
     function: ir.Function,
-    wrt: Collection[str],
+    floats: Collection[str],
     varied: Names,
     sources: Sources,
     differentiated: Callable[[Any], bool],
@@ -476,17 +476,25 @@ def asking_for_floats(
     if not put:
         return function
     carried = frozenset(varied())
-    made = _made_of_floats(stmts, wrt, sources, differentiated)
+    made = _made_of_floats(stmts, floats, sources, differentiated)
+    fixed = set(function.param_names).difference(*map(ir.binds, stmts))
+    first: dict[str, ir.Stmt] = {}  # (a parameter is asked about once, before anything else)
 
     def checked(stmt: ir.Stmt) -> ir.Instead:
         array, value = put.get(id(stmt), (ir.Const(None), ir.Const(None)))
         names = {n for n in ir.names_in(value) if not sources.kinds.get(n, UNKNOWN).discrete}
-        if carried.isdisjoint(names) or (isinstance(array, ir.Var) and array.name in made):
+        name = array.name if isinstance(array, ir.Var) else ""
+        if carried.isdisjoint(names) or name in made:
             return None
         listed = () if isinstance(stmt, ir.Store) else (("listed", ir.Const(True)),)
-        return (ir.Do(ir.Call(_FLOATS, (array,), listed), stmt.origin), stmt)
+        asked = ir.Do(ir.Call(_FLOATS, (array,), listed), stmt.origin)
+        if name in fixed and not listed:
+            first.setdefault(name, asked)
+            return None
+        return (asked, stmt)
 
-    return ir.with_body(function, ir.rewrite(function.body, checked))
+    body = ir.rewrite(function.body, checked)
+    return ir.with_body(function, (*first.values(), *body))
 
 
 def _put_into(stmt: ir.Stmt, sources: Sources, stores: bool) -> tuple[ir.Expr, ir.Expr] | None:
@@ -521,13 +529,13 @@ def _casts(call: ir.Call) -> bool:
 
 def _made_of_floats(
     stmts: list[ir.Stmt],
-    wrt: Collection[str],
+    floats: Collection[str],
     sources: Sources,
     differentiated: Callable[[Any], bool],
 ) -> set[str]:
-    """The names whose values are computed of what varies, wherever they are bound, not only filled
-    with it."""
-    found, before = set(wrt), -1
+    """The names whose values are computed of `floats`, wherever they are bound, not only filled
+    with them."""
+    found, before = set(floats), -1
     bound: dict[str, list[ir.Expr | None]] = {}
     for stmt in stmts:
         whole = stmt.value if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str) else None

@@ -114,6 +114,7 @@ class Builder:
         self.outside = Outside(self.body, self._sources_of, self.book)
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
+        self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
 
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
@@ -204,6 +205,8 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
+        if request.mode != "callee":
+            self._given_floats = (function.name, request.wrt)
         self.callees.names.take((function.name, *outer_names(function)))
         suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
         if request.mode in ("tangent", "change"):
@@ -394,10 +397,13 @@ class Builder:
     def _asking(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context, stores: bool = True
     ) -> ir.Function:
-        """A function that asks whether what varies is put into arrays of integers."""
+        """A function that asks whether what varies is put into arrays of integers. (What a callee
+        is given may be one; a gradient is asked for by floats.)"""
+        named, floats = self._given_floats
+        floats = floats if function.name == named else ()
         varied = functools.cache(lambda: context.varied(function, wrt))
         ruled = lambda obj: self.book.find(obj) is not None  # noqa: E731
-        return asking_for_floats(function, wrt, varied, context.sources(), ruled, stores)
+        return asking_for_floats(function, floats, varied, context.sources(), ruled, stores)
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""

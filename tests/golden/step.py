@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import copy, unbroadcast
+from tangentlike.runtime import copy, require_floats, unbroadcast
 
 
 def relax_fwd(p: np.ndarray, b: np.ndarray, n):
+    require_floats(p)
     saved = []
     p_saved = []
     p_saved2 = []
