@@ -189,7 +189,7 @@ def require_floats(x: Any, listed: bool = False) -> None:
     """
     if isinstance(x, (list, tuple, int)) and listed:
         x = np.asarray(x)
-    if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub":
+    if getattr(getattr(x, "dtype", None), "kind", "f") in "iub":
         raise TypeError(
             "a value that carries derivatives is put into an array of integers, which rounds it: "
             "make it an array of floats, as in np.zeros(n) or np.array([0.0, 1.0])"
