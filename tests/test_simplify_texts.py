@@ -68,15 +68,13 @@ for x in xs:
     h = np.tanh(total)
 sum_h = np.sum(h)
 # adjoint
-sum_h_bar = 1.0
-h_bar = broadcast_like(sum_h_bar, h)
+h_bar = np.ones_like(h)
 w_bar = np.zeros_like(w)
 u_bar = np.zeros_like(u)
 for x in reversed(xs):
-    h2 = h
-    h = h_saved.pop()
     h2_bar = h_bar
-    total_bar = h2_bar * (1.0 - h2 * h2)
+    total_bar = h2_bar * (1.0 - h * h)
+    h = h_saved.pop()
     wh_bar = total_bar
     ux_bar = total_bar
     w_bar += np.outer(wh_bar, h)
@@ -119,9 +117,7 @@ for t in range(steps):
     a[1:-1] += product2
 sum_a = np.sum(a)
 # adjoint
-sum_a_bar = 1.0
-a_bar = np.zeros_like(a)
-a_bar += sum_a_bar
+a_bar = np.ones_like(a)
 for t in reversed(range(steps)):
     a[1:-1] = a_saved.pop()
     product2_bar = a_bar[1:-1].copy()
