@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -120,3 +121,53 @@ def repeated_lists(x):
 
 def test_numbers_that_repeat_lists_are_no_factors():
     tl.check_grads(repeated_lists, (np.array([0.3, 0.7]),), order=2)
+
+
+def concatenated(x, n=1):
+    if n == 5:
+        whole = x
+    else:
+        whole = np.concatenate([x, x[:2]])
+    return whole**3
+
+
+def stacked(x, n=1):
+    if n == 5:
+        whole = x
+    else:
+        whole = np.column_stack([x, x * x])
+    return whole * whole
+
+
+def one_product(x, n=1):
+    if n == 5:
+        whole = x[0]
+    else:
+        whole = math.prod([x[0], x[1] * x[0], x[2]])
+    return whole * x
+
+
+def sloped(x, n=1):
+    if n == 5:
+        whole = [x, x]
+    else:
+        whole = np.gradient(np.outer(x, x))
+    return whole[0] * whole[1]
+
+
+@pytest.mark.parametrize("made", (concatenated, stacked, one_product, sloped))
+def test_adjoints_of_lists_that_one_branch_makes_are_added_item_by_item(made):
+    """(In the derivative of the derivative, where nothing says that the name stands for a list.)"""
+
+    def f(x):
+        return np.sum(made(x) ** 2)
+
+    gradient = tl.grad(f)
+
+    def along(x):
+        return np.sum(gradient(x) * DIRECTION)
+
+    step = 1e-6 * DIRECTION
+    expected = np.sum((gradient(X + step) - gradient(X - step)) * DIRECTION) / 2e-6
+    np.testing.assert_allclose(tl.grad(along)(X) @ DIRECTION, expected, rtol=1e-6)
+    np.testing.assert_allclose(tl.jvp(along, (X,), (DIRECTION,))[1], expected, rtol=1e-6)

@@ -47,6 +47,9 @@ _MAY_MAKE_LISTS = (
     *("dict_bar", "replaced_bar", "part_like", "copy"),
     *("unblock", "nest_like", "deepcopy_dot", "shallow_dot", "unnested_bar", "field_bar"),
     *("attributes_bar", "named_items_bar"),
+    *("split_like", "products_of_others", "products_of_pairs", "difference_over", "parted_items"),
+    *("record_item", "record_item_bar", "field_dot", "saved_attribute", "saved_attribute_bar"),
+    *("hooked", "unnested", "spaced_gradient", "grid_dot"),
 )
 
 
