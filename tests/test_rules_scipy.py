@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -301,6 +303,7 @@ def test_programs(name: str) -> None:
     tl.check_grads(lambda x: np.sum(weighted(x) ** 3), (A,), order=2)
 
 
+WAVE = np.cos(np.arange(31.0) ** 1.3)
 VALUES = {
     **{("linalg", name): ((A,), ({},)) for name in ("svdvals", "pinv", "polar")},
     ("linalg", "svd"): ((A,), ({}, {"full_matrices": False}, {"compute_uv": False})),
@@ -330,6 +333,27 @@ VALUES = {
         ("stats", name): ((A,), ({}, {"axis": 1}, {"axis": None}))
         for name in ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", "entropy")
     },
+    **{
+        ("stats", name): ((A,), ({}, {"axis": 1}, {"axis": None}))
+        for name in ("variation", "iqr", "median_abs_deviation")
+    },
+    ("stats", "trim_mean"): ((A, 0.3), ({}, {"axis": 1}, {"axis": None})),
+    ("signal", "welch"): (
+        (WAVE,),
+        ({}, {"nperseg": 8}, {"nperseg": 9, "noverlap": 2, "average": "median", "nfft": 12}),
+    ),
+    ("signal", "periodogram"): ((WAVE,), ({}, {"nfft": 40}, {"scaling": "spectrum"})),
+    ("signal", "spectrogram"): ((WAVE,), ({}, {"nperseg": 8, "window": "hamming"})),
+    ("signal", "csd"): ((WAVE, WAVE**2), ({"nperseg": 8}, {"window": WAVE[:7], "detrend": False})),
+    ("signal", "coherence"): ((WAVE, WAVE**2), ({"nperseg": 8},)),
+    ("signal", "savgol_filter"): (
+        (WAVE, 6, 2),
+        ({}, {"deriv": 1, "delta": 0.3}, {"mode": "nearest"}, {"mode": "wrap"}),
+    ),
+    ("signal", "filtfilt"): (
+        ([1.0, 0.5], [1.0, 0.2, 0.1], WAVE),
+        ({}, {"padtype": "even"}, {"padtype": "constant", "padlen": 4}, {"padtype": None}),
+    ),
 }
 
 
@@ -369,3 +393,76 @@ def test_programs_give_what_scipy_gives(module: str, name: str) -> None:
 def test_options_without_a_rule_are_refused(refused) -> None:
     with pytest.raises(tl.UnsupportedError, match="derivative"):
         tl.grad(lambda x: np.sum(refused(x)))(A)
+
+
+# --------------------------------------------------------------------------- interpolants
+
+interpolate = pytest.importorskip("scipy.interpolate")
+PLACES, HEIGHTS = (
+    np.array([0.0, 0.4, 1.1, 1.5, 2.3, 3.0]),
+    np.array([0.3, 1.2, 0.4, -0.5, 0.1, 0.9]),
+)
+WHERE = np.array([0.25, 1.35, 2.9])
+
+MADE = {
+    "cubic": lambda y, q: interpolate.CubicSpline(PLACES, y)(q),
+    "ends": lambda y, q: interpolate.CubicSpline(PLACES, y, bc_type=((1, 0.3), (2, 0.1)))(q),
+    "slope": lambda y, q: interpolate.CubicSpline(PLACES, y, bc_type="natural")(q, nu=1),
+    "linear": lambda y, q: interpolate.interp1d(PLACES, y)(q),
+    "beyond": lambda y, q: interpolate.interp1d(PLACES, y, fill_value="extrapolate")(q * 1.5),
+    "filled": lambda y, q: interpolate.interp1d(PLACES, y, bounds_error=False, fill_value=2.0)(
+        q * 1.5
+    ),
+    "of order 3": lambda y, q: interpolate.interp1d(PLACES, y, kind="cubic")(q),
+    "nearest": lambda y, q: interpolate.interp1d(PLACES, y, kind="nearest")(q),
+    "Krogh": lambda y, q: interpolate.KroghInterpolator(PLACES, y)(q),
+    "barycentric": lambda y, q: interpolate.BarycentricInterpolator(PLACES, y)(q),
+    "B-spline": lambda y, q: interpolate.make_interp_spline(PLACES, y, k=2)(q),
+    "coefficients": lambda y, q: interpolate.BSpline(KNOTS, y, 2)(q),
+    "univariate": lambda y, q: interpolate.InterpolatedUnivariateSpline(PLACES, y)(q),
+}
+KNOTS = np.array([0.0, 0.0, 0.0, 1.0, 1.5, 2.0, 3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_interpolants_by_values_and_places(name):
+    tl.check_grads(MADE[name], (HEIGHTS, WHERE), order=2)
+    tl.check_grads(lambda y: MADE[name](y, 1.3), (HEIGHTS,))
+
+
+OBJECTS = {
+    "cubic": interpolate.CubicSpline(PLACES, HEIGHTS),
+    "Pchip": interpolate.PchipInterpolator(PLACES, HEIGHTS),
+    "Akima": interpolate.Akima1DInterpolator(PLACES, HEIGHTS),
+    "smooth": interpolate.UnivariateSpline(PLACES, HEIGHTS, s=0.1),
+    "linear": interpolate.interp1d(PLACES, HEIGHTS),
+    "previous": interpolate.interp1d(PLACES, HEIGHTS, kind="previous"),
+    "Krogh": interpolate.KroghInterpolator(PLACES, HEIGHTS),
+    "B-spline": interpolate.make_interp_spline(PLACES, HEIGHTS),
+}
+SPLINE = OBJECTS["cubic"]
+PARTS = interpolate.splrep(PLACES, HEIGHTS)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_interpolants_that_are_given(name):
+    held = SimpleNamespace(spline=OBJECTS[name])
+    tl.check_grads(lambda q: held.spline(q) * q, (WHERE,), order=2)
+    given = tl.grad(lambda table, q: np.sum(table(q) * q), wrt=1)(OBJECTS[name], WHERE)
+    np.testing.assert_allclose(given, tl.grad(lambda q: np.sum(held.spline(q) * q))(WHERE))
+
+
+def test_interpolants_outside_and_by_their_parts():
+    tl.check_grads(lambda q: SPLINE(q) * interpolate.splev(q, PARTS, 1), (WHERE,), order=2)
+
+
+def test_interpolants_that_are_not_linear_in_their_values_are_refused():
+    for maker in (interpolate.PchipInterpolator, interpolate.UnivariateSpline):
+        with pytest.raises((tl.UnsupportedError, NotImplementedError)):
+            tl.grad(lambda y, maker=maker: maker(PLACES, y)(1.3))(HEIGHTS)
+    with pytest.raises(NotImplementedError, match="not by several at a place"):
+        tl.jvp(lambda y: interpolate.CubicSpline(PLACES, y)(1.3), (np.eye(6),), (np.eye(6),))
+    with pytest.raises(tl.UnsupportedError, match="with respect to its argument `x`"):
+        tl.grad(lambda x: interpolate.CubicSpline(x, HEIGHTS)(1.3))(PLACES)
+    with pytest.raises(NotImplementedError, match="several values at a place"):
+        tl.jvp(lambda q: interpolate.CubicSpline(PLACES, np.eye(6))(q), (1.3,), (1.0,))

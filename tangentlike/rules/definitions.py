@@ -21,6 +21,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.owners import is_numerical, module_of
+from ..runtime.calculus import is_interpolant
 from ..runtime.records import attribute_of
 from . import (
     fft_programs,
@@ -59,7 +60,12 @@ _NUMPY = (
 )
 _OURS = ("multi_dot_dot", "multi_dot_bar")  # (of the runtime)
 _STATISTICS = ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", "entropy")
+_STATISTICS += ("variation", "trim_mean", "iqr", "median_abs_deviation", "linregress", "pearsonr")
+_DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")
+_DISTANCES += ("canberra", "braycurtis", "minkowski", "mahalanobis", "cdist", "pdist")
 _SIGNALS = ("correlate", "convolve2d", "correlate2d", "detrend", "hilbert", "sosfilt")
+_SIGNALS += ("csd", "welch", "periodogram", "spectrogram", "coherence", "savgol_filter")
+_SIGNALS += ("filtfilt", "lfilter_zi")
 _SCIPY = (
     *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
@@ -72,7 +78,7 @@ _SCIPY = (
     *(f"signal.{name}" for name in _SIGNALS),
     *("ndimage.maximum_filter", "ndimage.minimum_filter"),
     *("ndimage.grey_dilation", "ndimage.grey_erosion"),
-    *("spatial.distance.cdist", "spatial.distance.pdist"),
+    *(f"spatial.distance.{name}" for name in _DISTANCES),
     *("integrate.trapezoid", "integrate.cumulative_trapezoid", "integrate.simpson"),
 )
 _SOLVERS = (
@@ -301,6 +307,9 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 return ir.rebuild(output_named(e), expr)
             case ir.Call(fn=ir.Ref()) if (other := as_numpys(e)) is not None:
                 return ir.rebuild(other, expr)
+            case ir.Call(fn=ir.Ref(obj=obj) as fn, args=args, kwargs=()) if is_interpolant(obj):
+                plain = ir.Ref("evaluated", runtime.evaluated)
+                return ir.rebuild(ir.Call(plain, (fn, *args), at=e.at), expr)
             case ir.Ref(text, obj):
                 program = definition(obj)
                 if program is None or default_book().find(obj) is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import string
 import types
 from collections import Counter
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..frontend.naming import names_of
+from ..frontend.owners import module_of
 from ..ir.dataflow import Displays
 from ..ir.names import Names
 from ..runtime.records import attribute_of
@@ -46,6 +48,8 @@ _FIELDS = {
     "numpy.linalg.qr": ("Q", "R"),
     "numpy.linalg.slogdet": ("sign", "logabsdet"),
     "numpy.linalg.svd": ("U", "S", "Vh"),
+    "scipy.stats.linregress": ("slope", "intercept", "rvalue", "pvalue", "stderr"),
+    "scipy.stats.pearsonr": ("statistic", "pvalue"),
     "numpy.unique_all": ("values", "indices", "inverse_indices", "counts"),
     "numpy.unique_counts": ("values", "counts"),
     "numpy.unique_inverse": ("values", "inverse_indices"),
@@ -127,7 +131,7 @@ def _taken_apart(body: ir.Block, items: dict[str, tuple[str, ...]]) -> ir.Block:
 def _made(stmt: ir.Stmt) -> tuple[str, tuple[str, ...]]:
     """The name that is bound to a named tuple of NumPy's, and the fields of this; or no fields."""
     match stmt:
-        case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (_,), kwargs)) if (
+        case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (_,) | (_, _), kwargs)) if (
             not _OTHER_RESULTS & {word for word, _ in kwargs}
         ):
             for path, fields in _FIELDS.items():
@@ -306,6 +310,13 @@ def _enumerates(stmt: ir.Stmt) -> str | None:
 # --------------------------------------------------------------------------------------------------
 # Distributions of SciPy that hold their parameters, spelled as calls that are given them.
 
+# Interpolants likewise: `f = CubicSpline(x, y, bc_type="natural")` and `f(q)` are
+# `interpolated(CubicSpline, q, x, y, 0, "bc_type", "natural")`.
+
+
+_INTERPOLANTS = ("Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline")
+_INTERPOLANTS += ("InterpolatedUnivariateSpline", "KroghInterpolator", "PchipInterpolator")
+_INTERPOLANTS += ("UnivariateSpline", "interp1d", "make_interp_spline")
 _METHODS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
 
 
@@ -324,23 +335,25 @@ def parameters_given(lowered: Lowered) -> Lowered:
     if not frozen:
         return lowered
     bound = ir.bindings(every, lowered.function.param_names)
-    asked: Counter[str] = Counter()
-    for stmt in every:
-        asked.update(_asked(part) for part in ir.walk_statement(stmt))
-    read = Counter(
-        part.name for stmt in every for part in ir.walk_statement(stmt) if isinstance(part, ir.Var)
-    )
+    parts = [part for stmt in every for part in ir.walk_statement(stmt)]
+    asked = Counter(map(_asked, parts))
+    read = Counter(part.name for part in parts if isinstance(part, ir.Var))
+    called = {p.fn.name for p in parts if isinstance(p, ir.Call) and isinstance(p.fn, ir.Var)}
     known = {
         name: made
         for name, made in frozen.items()
         if asked[name] == read[name] and all(bound[n] == 1 for n in (name, *ir.names_in(made)))
+        if _is_distribution(made.fn.obj) != (name in called)
     }
 
     def expr(e: ir.Expr) -> ir.Expr:
         if _asked(e) not in known:
             return ir.rebuild(e, expr)
-        assert isinstance(e, ir.Call) and isinstance(e.fn, ir.Attribute)
-        made, method = known[_asked(e)], e.fn.name
+        assert isinstance(e, ir.Call) and isinstance(e.fn, (ir.Attribute, ir.Var))
+        made = known[_asked(e)]
+        if isinstance(e.fn, ir.Var):
+            return _interpolated(made, e)
+        method = e.fn.name
         fn = ir.Ref(f"{made.fn.text}.{method}", getattr(made.fn.obj, method))
         return ir.Call(fn, (*e.args, *made.args), made.kwargs, e.at)
 
@@ -352,8 +365,11 @@ def parameters_given(lowered: Lowered) -> Lowered:
 
 
 def _asked(expr: ir.Expr) -> str:
-    """The name of the distribution that is asked for a density or the like, or ''."""
+    """The name of the distribution that is asked for a density or the like, or of the interpolant
+    that is called, or ''."""
     match expr:
+        case ir.Call(ir.Var(name), (_,) | (_, _), ()) | ir.Call(ir.Var(name), (_,), (("nu", _),)):
+            return name
         case ir.Call(ir.Attribute(ir.Var(name), method), (_,), ()) if method in _METHODS:
             return name
     return ""
@@ -362,8 +378,32 @@ def _asked(expr: ir.Expr) -> str:
 def _is_frozen(stmt: ir.Stmt) -> bool:
     match stmt:
         case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args)):
-            return _is_distribution(obj) and not any(map(ir.is_starred, args))
+            known = _is_distribution(obj) or _makes_interpolant(stmt.value)
+            return known and not any(map(ir.is_starred, args))
     return False
+
+
+def _makes_interpolant(call: ir.Call) -> bool:
+    """Whether a call makes what interpolates between one array of values."""
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    name = attribute_of(obj, "__name__", "")
+    if not (module_of(obj).startswith("scipy.interpolate") and name in _INTERPOLANTS):
+        return False
+    try:
+        inspect.signature(obj).bind(*call.args, **dict(call.kwargs))
+    except TypeError:
+        return False
+    return True
+
+
+def _interpolated(made: ir.Call, call: ir.Call) -> ir.Call:
+    assert isinstance(made.fn, ir.Ref)
+    bound = inspect.signature(made.fn.obj).bind(*made.args, **dict(made.kwargs)).arguments
+    x, y, *_ = bound.values()
+    told = [part for name in list(bound)[2:] for part in (ir.Const(name), bound[name])]
+    order = (*call.args[1:], *(value for _, value in call.kwargs)) or (ir.Const(0),)
+    fn = ir.Ref("interpolated", runtime.interpolated)
+    return ir.Call(fn, (made.fn, call.args[0], x, y, *order, *told), at=call.at)
 
 
 def _is_distribution(obj: Any) -> bool:

@@ -417,6 +417,37 @@ def interp_slope_bar(y, g, x, xp):
     xp_bar = interp_slope_bar(-(conj(g) * interp_slope(x, xp, y_bar)), x, xp)
 
 
+@rule(runtime.evaluated, kind=unknown)
+def evaluated(y, f, q, nu=0):
+    dy_dq = evaluated(f, q, nu + 1)
+
+
+@rule(runtime.interpolated, kind=unknown)
+def interpolated(z, maker, q, x, y, nu=0, *options):
+    matrix = interpolation_matrix(maker, options, q, x, y, nu)
+    slope = interpolant(maker, options, q, x, y, nu + 1)
+    z_dot = matrix @ y_dot + slope * q_dot
+    q_bar = z_bar * conj(slope)
+    y_bar = np.tensordot(z_bar, matrix, np.ndim(q))
+
+
+@rule(runtime.interpolant, kind=unknown)
+def interpolant(z, maker, options, q, x, y, nu=0):
+    matrix = interpolation_matrix(maker, options, q, x, y, nu)
+    slope = interpolant(maker, options, q, x, y, nu + 1)
+    z_dot = matrix @ y_dot + slope * q_dot
+    q_bar = z_bar * conj(slope)
+    y_bar = np.tensordot(z_bar, matrix, np.ndim(q))
+
+
+@rule(runtime.interpolation_matrix, kind=unknown)
+def interpolation_matrix(m, maker, options, q, x, y, nu=0):
+    slope = interpolation_matrix(maker, options, q, x, y, nu + 1)
+    m_dot = slope * np.expand_dims(q_dot, -1)
+    q_bar = np.sum(m_bar * slope, axis=-1)
+    y_bar = 0
+
+
 def _of_weights(call, kind_of):
     """A vector of sums of weights; without any, of counts."""
     weights = argument(call, 1, "weights")

@@ -275,6 +275,63 @@ def entropy(pk, qk=None, base=None, axis=0, *, nan_policy="propagate"):
     return found if base is None else found / np.log(base)
 
 
+def variation(a, axis=0, nan_policy="propagate", ddof=0, *, keepdims=False):
+    _only_propagating(nan_policy)
+    spread = np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    return spread / np.mean(a, axis=axis, keepdims=keepdims)
+
+
+def trim_mean(a, proportiontocut, axis=0, *, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    rows = np.ravel(a) if axis is None else np.moveaxis(np.asarray(a), axis, 0)
+    cut = int(proportiontocut * len(rows))
+    return np.mean(np.sort(rows, axis=0)[cut : len(rows) - cut], axis=0)
+
+
+def iqr(
+    x, axis=None, rng=(25, 75), scale=1.0, nan_policy="propagate", interpolation="linear",
+    keepdims=False,
+):  # fmt: skip
+    _only_propagating(nan_policy)
+    ends = [25.0, 75.0] if rng is None else list(rng)
+    low, high = np.percentile(x, ends, axis=axis, method=interpolation, keepdims=keepdims)
+    if isinstance(scale, str):
+        raise NotDifferentiated(f"iqr has no derivative rule for the scale {scale!r}")
+    return (high - low) / scale
+
+
+def median_abs_deviation(
+    x, axis=0, center=None, scale=1.0, nan_policy="propagate", *, keepdims=False
+):
+    _only_propagating(nan_policy)
+    if center not in (None, np.median) or isinstance(scale, str):
+        raise NotDifferentiated("median_abs_deviation has no derivative rule with these options")
+    middle = np.median(x, axis=axis, keepdims=True)
+    return np.median(np.abs(x - middle), axis=axis, keepdims=keepdims) / scale
+
+
+def linregress(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate"):
+    """(Of two vectors.)"""
+    _only_propagating(nan_policy)
+    if alternative != "two-sided" or np.ndim(x) != 1 or np.ndim(y) != 1:
+        raise NotDifferentiated("linregress has no derivative rule with these options")
+    one, other = x - np.mean(x), y - np.mean(y)
+    along, across, both = np.mean(one * one), np.mean(other * other), np.mean(one * other)
+    slope, r = both / along, both / np.sqrt(along * across)
+    free = len(x) - 2
+    error = np.sqrt((1.0 - r * r) * across / along / free)
+    chance = 2.0 * scipy.stats.t.sf(np.abs(r) * np.sqrt(free / (1.0 - r * r)), free)
+    return slope, np.mean(y) - slope * np.mean(x), r, chance, error
+
+
+def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
+    """(Of two vectors.)"""
+    if alternative != "two-sided" or method is not None or np.ndim(x) != 1 or np.ndim(y) != 1:
+        raise NotDifferentiated("pearsonr has no derivative rule with these options")
+    found = linregress(x, y)
+    return found[2], found[3]
+
+
 def _only_propagating(nan_policy):
     if nan_policy != "propagate":
         raise NotDifferentiated(f"nan_policy={nan_policy!r} has no derivative rule")
@@ -330,6 +387,209 @@ def signal_sosfilt(sos, x, axis=-1, zi=None):
     for place in range(len(sos)):
         x = scipy.signal.lfilter(sos[place, :3], sos[place, 3:], x, axis)
     return x
+
+
+def signal_lfilter_zi(b, a):
+    size = max(len(a), len(b)) - 1
+    ahead = np.concatenate([b, np.zeros(size + 1 - len(b))]) / a[0]
+    back = np.concatenate([a, np.zeros(size + 1 - len(a))]) / a[0]
+    matrix = np.eye(size) - np.eye(size, k=1)
+    matrix[:, 0] += back[1:]
+    return np.linalg.solve(matrix, ahead[1:] - back[1:] * ahead[0])
+
+
+def signal_filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=None):
+    """Forwards and backwards over a signal that goes on beyond its ends."""
+    if method != "pad":
+        raise NotDifferentiated(f"filtfilt has no derivative rule for the method {method!r}")
+    b, a = np.atleast_1d(b), np.atleast_1d(a)
+    rows = np.moveaxis(x, axis, -1)
+    edge = 3 * max(len(a), len(b)) if padlen is None else padlen
+    if padtype is None or edge == 0:
+        edge, wide = 0, rows
+    else:
+        wide = np.concatenate(
+            [
+                _beyond(rows, edge, padtype),
+                rows,
+                _beyond(rows[..., ::-1], edge, padtype)[..., ::-1],
+            ],
+            axis=-1,
+        )
+    state = signal_lfilter_zi(b, a)
+    there = scipy.signal.lfilter(b, a, wide, zi=state * wide[..., :1])[0][..., ::-1]
+    back = scipy.signal.lfilter(b, a, there, zi=state * there[..., :1])[0][..., ::-1]
+    return np.moveaxis(back[..., edge : back.shape[-1] - edge], -1, axis)
+
+
+def _beyond(rows, edge, padtype):
+    """What is put before the first entry."""
+    if padtype == "odd":
+        return 2.0 * rows[..., :1] - rows[..., edge:0:-1]
+    if padtype == "even":
+        return rows[..., edge:0:-1]
+    return np.repeat(rows[..., :1], edge, axis=-1)
+
+
+def signal_savgol_filter(
+    x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0
+):
+    """(At the ends, the polynomial through the entries of the first and the last window.)"""
+    rows = np.moveaxis(np.asarray(x) * 1.0, axis, -1)
+    weights = scipy.signal.savgol_coeffs(window_length, polyorder, deriv=deriv, delta=delta)
+    if mode != "interp":
+        smooth = scipy.ndimage.convolve1d(rows, weights, mode=mode, cval=cval)
+        return np.moveaxis(smooth, -1, axis)
+    fits = []
+    for k in range(window_length):
+        fit = scipy.signal.savgol_coeffs(
+            window_length, polyorder, deriv=deriv, delta=delta, pos=k, use="dot"
+        )
+        fits.append(fit)
+    fitted = np.stack(fits, axis=-1).astype(rows.dtype)
+    half = window_length // 2
+    first = rows[..., :window_length] @ fitted[:, :half]
+    last = rows[..., -window_length:] @ fitted[:, window_length - half :]
+    smooth = scipy.ndimage.convolve1d(rows, weights, mode="constant")
+    inner = smooth[..., half : rows.shape[-1] - half]
+    return np.moveaxis(np.concatenate([first, inner, last], axis=-1), -1, axis)
+
+
+def _spectra(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis):
+    """The products of the spectra of overlapping pieces, and their frequencies and size."""
+    if callable(detrend) or np.shape(x)[axis] != np.shape(y)[axis]:
+        raise NotDifferentiated("spectra have no derivative rule for such a `detrend` or lengths")
+    rows, others = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
+    if isinstance(window, (str, tuple)):
+        size = min(256 if nperseg is None else nperseg, rows.shape[-1])
+        taper = scipy.signal.get_window(window, size)
+    else:
+        taper = np.asarray(window)
+        size = len(taper)
+    step = size - (size // 2 if noverlap is None else noverlap)
+    count = size if nfft is None else nfft
+    if scaling == "density":
+        scale = 1.0 / (fs * np.sum(taper * taper))
+    else:
+        scale = 1.0 / np.sum(taper) ** 2
+    pieces = _pieces(rows, size, step, detrend) * taper
+    beside = _pieces(others, size, step, detrend) * taper
+    if return_onesided and not np.iscomplexobj(x) and not np.iscomplexobj(y):
+        found = np.conj(np.fft.rfft(pieces, count)) * np.fft.rfft(beside, count)
+        twice = np.full(count // 2 + 1, 2.0)  # (of the others there is one more, left out)
+        twice[0] = 1.0
+        if count % 2 == 0:
+            twice[-1] = 1.0
+        return np.fft.rfftfreq(count, 1.0 / fs), found * (scale * twice), size, step
+    found = np.conj(np.fft.fft(pieces, count)) * np.fft.fft(beside, count)
+    return np.fft.fftfreq(count, 1.0 / fs), found * scale, size, step
+
+
+def _pieces(rows, size, step, detrend):
+    found = np.lib.stride_tricks.sliding_window_view(rows, size, axis=-1)[..., ::step, :]
+    return signal_detrend(found, type=detrend) if detrend else found
+
+
+def signal_csd(
+    x,
+    y,
+    fs=1.0,
+    window="hann",
+    nperseg=None,
+    noverlap=None,
+    nfft=None,
+    detrend="constant",
+    return_onesided=True,
+    scaling="density",
+    axis=-1,
+    average="mean",
+):
+    freqs, found, _, _ = _spectra(
+        x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis
+    )
+    if average == "mean":
+        return freqs, np.moveaxis(np.mean(found, axis=-2), -1, axis)
+    pairs = 2.0 * np.arange(1.0, (found.shape[-2] - 1) // 2 + 1)
+    bias = 1.0 + np.sum(1.0 / (pairs + 1.0) - 1.0 / pairs)
+    middle = np.median(np.real(found), axis=-2) + 1j * np.median(np.imag(found), axis=-2)
+    return freqs, np.moveaxis(middle / bias, -1, axis)
+
+
+def signal_welch(
+    x,
+    fs=1.0,
+    window="hann",
+    nperseg=None,
+    noverlap=None,
+    nfft=None,
+    detrend="constant",
+    return_onesided=True,
+    scaling="density",
+    axis=-1,
+    average="mean",
+):
+    freqs, found = signal_csd(
+        x, x, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average
+    )
+    return freqs, np.real(found)
+
+
+def signal_periodogram(
+    x,
+    fs=1.0,
+    window="boxcar",
+    nfft=None,
+    detrend="constant",
+    return_onesided=True,
+    scaling="density",
+    axis=-1,
+):
+    if nfft is not None and nfft < np.shape(x)[axis]:
+        raise NotDifferentiated("periodogram has no derivative rule for a signal that it cuts off")
+    size = np.shape(x)[axis]
+    return signal_welch(x, fs, window, size, 0, nfft, detrend, return_onesided, scaling, axis)
+
+
+def signal_coherence(
+    x,
+    y,
+    fs=1.0,
+    window="hann",
+    nperseg=None,
+    noverlap=None,
+    nfft=None,
+    detrend="constant",
+    axis=-1,
+):
+    freqs, first = signal_welch(x, fs, window, nperseg, noverlap, nfft, detrend, axis=axis)
+    _, second = signal_welch(y, fs, window, nperseg, noverlap, nfft, detrend, axis=axis)
+    _, both = signal_csd(x, y, fs, window, nperseg, noverlap, nfft, detrend, axis=axis)
+    return freqs, np.abs(both) ** 2 / first / second
+
+
+def signal_spectrogram(
+    x,
+    fs=1.0,
+    window=("tukey", 0.25),
+    nperseg=None,
+    noverlap=None,
+    nfft=None,
+    detrend="constant",
+    return_onesided=True,
+    scaling="density",
+    axis=-1,
+    mode="psd",
+):
+    if mode != "psd" or axis not in (-1, np.ndim(x) - 1):
+        raise NotDifferentiated("spectrogram has a derivative rule for power along the last axis")
+    length = len(window) if not isinstance(window, (str, tuple)) else 256
+    size = min(length if nperseg is None else nperseg, np.shape(x)[-1])
+    overlap = size // 8 if noverlap is None else noverlap
+    freqs, found, size, step = _spectra(
+        x, x, fs, window, size, overlap, nfft, detrend, return_onesided, scaling, -1
+    )
+    times = np.arange(size / 2, np.shape(x)[-1] - size / 2 + 1, step) / fs
+    return freqs, times, np.swapaxes(np.real(found), -1, -2)
 
 
 # ----------------------------------------------------------------------------- image filters
@@ -403,6 +663,51 @@ def spatial_distance_cdist(XA, XB, metric="euclidean", *, p=2):
     return _distances(XA[:, None, :], XB[None, :, :], metric, p)
 
 
+def spatial_distance_euclidean(u, v, w=None):
+    return _weighed(u, v, w, 2.0)
+
+
+def spatial_distance_sqeuclidean(u, v, w=None):
+    return np.sum((1.0 if w is None else w) * np.abs(u - v) ** 2)
+
+
+def spatial_distance_cityblock(u, v, w=None):
+    return _weighed(u, v, w, 1.0)
+
+
+def spatial_distance_minkowski(u, v, p=2, w=None):
+    return _weighed(u, v, w, p)
+
+
+def _weighed(u, v, w, p):
+    between = u - v
+    return np.linalg.norm(between if w is None else w ** (1.0 / p) * between, p)
+
+
+def spatial_distance_mahalanobis(u, v, VI):
+    return np.sqrt((u - v) @ VI @ (u - v))
+
+
+def spatial_distance_chebyshev(u, v):
+    return _distances(u, v, "chebyshev", 2)
+
+
+def spatial_distance_cosine(u, v):
+    return _distances(u, v, "cosine", 2)
+
+
+def spatial_distance_correlation(u, v):
+    return _distances(u, v, "correlation", 2)
+
+
+def spatial_distance_canberra(u, v):
+    return _distances(u, v, "canberra", 2)
+
+
+def spatial_distance_braycurtis(u, v):
+    return _distances(u, v, "braycurtis", 2)
+
+
 def spatial_distance_pdist(X, metric="euclidean", *, p=2):
     first, second = np.triu_indices(len(X), 1)
     return _distances(X[first], X[second], metric, p)
@@ -424,6 +729,11 @@ def _distances(a, b, metric, p):
     if metric == "correlation":
         centred = a - np.mean(a, axis=-1, keepdims=True)
         return 1.0 - _cosine(centred, b - np.mean(b, axis=-1, keepdims=True))
+    if metric == "canberra":
+        sizes = np.abs(a) + np.abs(b)
+        return np.sum(np.abs(a - b) / np.where(sizes == 0.0, 1.0, sizes), axis=-1)
+    if metric == "braycurtis":
+        return np.sum(np.abs(a - b), axis=-1) / np.sum(np.abs(a + b), axis=-1)
     raise NotDifferentiated(f"distances of the metric {metric!r} have no derivative rule")
 
 

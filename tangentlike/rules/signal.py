@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.kind import Kind
-from .book import Deferred, rule
+from .book import Deferred, nondifferentiable, rule
 from .kinds_of import first, promoted, same_as, unknown
 from .tables import linear, written
 
@@ -22,6 +22,14 @@ def convolve(y, in1, in2, mode="full"):
     in1_bar = cast_like(scipy.signal.convolve(whole, np.flip(conj(in2)), "valid"), in1)
     in2_bar = cast_like(scipy.signal.convolve(whole, np.flip(conj(in1)), "valid"), in2)
 
+
+@rule("scipy.interpolate.splev", kind=unknown)
+def splev(y, x, tck, der=0, ext=0):
+    if ext in (0, 1, 2):  # (3: beyond its ends a spline is what it is there)
+        dy_dx = scipy.interpolate.splev(x, tck, der + 1, ext)
+
+
+nondifferentiable("scipy.signal.get_window", "scipy.signal.savgol_coeffs")
 
 linear("uncropped(g, in1, in2, mode='full')", "cropped(y_bar, g, in1, in2, mode)", unknown)
 linear(

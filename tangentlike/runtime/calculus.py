@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -285,3 +286,88 @@ def unbroadcast_each(g: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
     [array([2., 2.])]
     """
     return [unbroadcast(part, like) for part, like in zip(g, likes, strict=True)]
+
+
+# --------------------------------------------------------------------------------------------------
+# Interpolants of SciPy: objects made of places `x` and values `y` that are called with places `q`.
+
+# Those that are linear in the values.
+_LINEAR: tuple[str, ...] = (
+    "BSpline",
+    "BarycentricInterpolator",
+    "CubicSpline",
+    "InterpolatedUnivariateSpline",
+)
+_LINEAR += ("KroghInterpolator", "interp1d", "make_interp_spline")
+
+
+_BY_METHOD = ("BarycentricInterpolator", "KroghInterpolator")
+_MORE = ("Akima1DInterpolator", "BPoly", "CubicHermiteSpline", "LSQUnivariateSpline", "PPoly")
+_CALLED = (*_LINEAR, *_MORE, "PchipInterpolator", "UnivariateSpline")
+
+
+def is_interpolant(f: Any) -> bool:
+    """Whether it is such an object."""
+    kind = type(f)
+    return kind.__name__ in _CALLED and kind.__module__.startswith("scipy.interpolate")
+
+
+def evaluated(f: Any, q: Any, nu: int = 0) -> Any:
+    """What an interpolant is at `q`, or its derivative of order `nu` by `q`."""
+    found = _values(f, q, nu)
+    if nu > 0 and np.shape(found) != np.shape(q):
+        raise NotImplementedError(
+            f"{type(f).__name__} of several values at a place has no derivative rule"
+        )
+    return found
+
+
+def _values(f: Any, q: Any, nu: int) -> Any:
+    if nu == 0:
+        return f(q)
+    kind = type(f).__name__
+    if kind == "interp1d":
+        return _slopes_between(f, q, nu)
+    return f.derivative(q, nu) if kind in _BY_METHOD else f(q, nu)
+
+
+def _slopes_between(f: Any, q: Any, nu: int) -> Any:
+    """Those of an `interp1d`; what it gives beyond its places is constant."""
+    degree = 1 if f._kind == "linear" else f._spline.k if f._kind == "spline" else 0
+    slopes = sys.modules["scipy.interpolate"].make_interp_spline(f.x, f.y, degree)(q, nu)
+    if isinstance(f.fill_value, str):  # (it extrapolates)
+        return slopes
+    outside = (q < f.x[0]) | (q > f.x[-1])
+    rest = (1,) * (np.ndim(slopes) - np.ndim(q))
+    return np.where(np.reshape(outside, np.shape(q) + rest), 0.0, slopes)[()]
+
+
+def interpolated(maker: Any, q: Any, x: Any, y: Any, nu: int = 0, *options: Any) -> Any:
+    """`maker(x, y, **options)` at `q`, or its derivative; `options` are names, each followed by its
+    value."""
+    return interpolant(maker, options, q, x, y, nu)
+
+
+def interpolant(maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0) -> Any:
+    """`interpolated` with its options in one tuple."""
+    told = dict(zip(options[::2], options[1::2], strict=True))
+    return evaluated(maker(x, y, **told), q, nu)
+
+
+def interpolation_matrix(
+    maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0
+) -> Any:
+    """What the value at each of `q` has of each of `y`, along the last axis."""
+    if maker.__name__ not in _LINEAR or np.ndim(y) != 1:
+        raise NotImplementedError(
+            f"{maker.__name__} has no derivative rule by its values, or not by several at a place"
+        )
+    told = dict(zip(options[::2], options[1::2], strict=True))
+    plain = all(isinstance(value, (str, bool, int, float)) for value in options)
+    if plain and "axis" not in told and maker.__name__ != "InterpolatedUnivariateSpline":
+        told["axis"] = 0
+        units = _values(maker(x, np.eye(len(y)), **told), q, nu)
+        return units - _values(maker(x, np.zeros((len(y), len(y))), **told), q, nu)
+    rest = interpolant(maker, options, q, x, np.zeros(len(y)), nu)
+    each = [interpolant(maker, options, q, x, unit, nu) for unit in np.eye(len(y))]
+    return np.stack(each, axis=-1) - np.expand_dims(rest, -1)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .buffers import require_field
+from .calculus import evaluated, is_interpolant
 from .recent import Recent
 from .statements import written_for
 
@@ -249,6 +250,9 @@ def _with_its_object(f: Any) -> Any:
     if isinstance(f, Unbound):
         return f
     owner = getattr(f, "owner" if isinstance(f, Method) else "__self__", None)
+    called = owner if getattr(f, "__name__", None) == "__call__" else f
+    if is_interpolant(called):
+        return _of_interpolant(called)
     if owner is None or isinstance(owner, (type, types.ModuleType)):
         return f
     distribution = getattr(owner, "dist", None)
@@ -258,6 +262,17 @@ def _with_its_object(f: Any) -> Any:
         return f
     found = getattr(type(owner), f.__name__, None)
     return Method(owner, f.__name__) if found is f.__func__ else f
+
+
+def _of_interpolant(f: Any) -> Any:
+    """A `CubicSpline` as `lambda x: evaluated(spline, x)`."""
+    key = (id(f), "interpolant")
+    _, made = _taking.get(key, (None, None))
+    if made is None:
+        named = {"evaluated": evaluated, "interpolant": f}
+        made = _with_source("evaluated", "x0", ["interpolant", "x0"], named)
+        _taking[key] = (f, made)
+    return made
 
 
 def _of_distribution(owner: Any, name: str) -> Any:
