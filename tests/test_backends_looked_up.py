@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 import tangentlike as tl
 
 X = np.array([0.5, 1.2, -0.7])
+V = np.array([0.3, -0.4, 0.9])
 
 
 class Plain:
@@ -186,3 +187,77 @@ def test_what_is_put_into_an_outer_list_is_refused_whatever_its_name_was_before(
 
     with pytest.raises(tl.UnsupportedError, match="carries derivatives into `kept`"):
         tl.grad(logged)(X)
+
+
+# ------------------------------------------- asked for arguments of which the call knows how many
+
+
+def of_a_list(x, w, weights=None):
+    arrays = [x, w]
+    if weights is not None:
+        arrays.append(weights)
+    nx = backend_of(*arrays)
+    return nx.sum(nx.sort(x) * w) * nx.eps * 1e16
+
+
+def backend_for(*arrays):
+    return backend_of(*[a for a in arrays if a is not None])
+
+
+def of_a_helper(x, w, weights=None):
+    nx = backend_for(x, w, weights)
+    total = w
+    for _ in range(2):
+        total = total * nx.sum(x * total)
+    return nx.sum(total)
+
+
+@pytest.mark.parametrize("fn", [of_a_list, of_a_helper])
+def test_an_object_outside_is_given_back(fn):
+    for args in ((X, X + 2.0), (X, X + 2.0, X * 3.0)):
+        tl.check_grads(fn, args, wrt=("x", "w"))
+        gradient = tl.grad(fn)
+        expected = (gradient(X + 1e-6 * V, *args[1:]) - gradient(X - 1e-6 * V, *args[1:])) / 2e-6
+        dots = (V, *[None] * (len(args) - 1))
+        np.testing.assert_allclose(tl.jvp(gradient, args, dots)[1], expected, rtol=1e-6)
+        across = tl.vjp(gradient, *args)[1](V)[0]
+        np.testing.assert_allclose(across, expected, rtol=1e-6)
+
+
+class Storing(Plain):
+    def store(self, a):
+        self.stored = a * 2.0
+
+
+def put_into(nx, a):
+    nx.stored = a * 2.0
+
+
+def stored_in(x, w):
+    nx = backend_for(x, w)
+    nx.stored = x * 2.0
+    return np.sum(backend_for(x, w).stored * w)
+
+
+def stored_by_a_helper(x, w):
+    arrays = [x, w]
+    put_into(backend_of(*arrays), x)
+    return np.sum(backend_of(*arrays).stored * w)
+
+
+def stored_by_a_method(x, w):
+    arrays = [x, w]
+    backend_of(*arrays).store(x)
+    return np.sum(backend_of(*arrays).stored * w)
+
+
+@pytest.mark.parametrize("fn", [stored_in, stored_by_a_helper, stored_by_a_method])
+def test_what_is_put_into_it_is_not_lost(fn, monkeypatch):
+    monkeypatch.setitem(globals(), "CLASSES", [Storing])
+    monkeypatch.setitem(globals(), "MADE", {})
+    for mode in (
+        lambda: tl.grad(fn)(X, X + 2.0),
+        lambda: tl.jvp(fn, (X, X + 2.0), (X, None)),
+    ):
+        with pytest.raises(tl.UnsupportedError):
+            mode()

@@ -91,12 +91,16 @@ def derive_call(
         _asks_again(function, _object_name(f)) for function in made.module.functions
     ):
         raise _not_followed(f)
-    _refuse_effects(made, call, name, writes)
+    known = getattr(f, "gives_outer", False)
+    _refuse_effects(made, call, name, writes, known)
+    for function in made.functions if known else ():  # (whose derivatives are called where it is)
+        function.__dict__["gives_outer"] = True
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 
-def _refuse_effects(made: Derived, call: Any, name: str, writes: bool) -> None:
-    """Refuse what the text around the call does not expect of a function."""
+def _refuse_effects(made: Derived, call: Any, name: str, writes: bool, expected: bool) -> None:
+    """Refuse what the text around the call does not expect of a function, which is `expected` to
+    give back what is defined outside it where it is known there."""
     if made.written_params and (not writes or _OWNER in made.written_params):
         of_writes = UnsupportedError(
             f"`{name}`, which is not known until run time, writes its arguments",
@@ -106,7 +110,7 @@ def _refuse_effects(made: Derived, call: Any, name: str, writes: bool) -> None:
         raise of_writes
     params = inspect.signature(call).parameters.keys() - ({_OWNER} if writes else set())
     outer = [name for name in made.given_back if name not in params]
-    if outer:  # (the text around the call takes what it gives for its own)
+    if outer and not expected:  # (the text around the call takes what it gives for its own)
         raise UnsupportedError(
             f"`{name}`, which is not known until run time, returns `{outer[0]}` itself, "
             "which is defined outside it",

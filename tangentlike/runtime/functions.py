@@ -149,22 +149,29 @@ def _raise_as_python_does(method: str) -> None:
 
 
 def with_items(
-    f: Any, given: tuple[Any, ...], named: Any = None, words: tuple[str, ...] = ()
+    f: Any,
+    given: tuple[Any, ...],
+    named: Any = None,
+    words: tuple[str, ...] = (),
+    *,
+    outer: bool = False,
 ) -> Any:
     """The function that takes, for each starred argument of a call of `f`, its container.
 
     `given` has None for each plain argument, and the container for `*xs`; `named` is that for
-    `**options`, and `words` are the arguments that are given by name.
+    `**options`, and `words` are the arguments that are given by name. `outer`: `f` is known where
+    it is called to give back what is defined outside it.
 
     >>> with_items(max, (None, [2.0, 5.0]))(3.0, [2.0, 5.0])
     5.0
     """
     layout = tuple(None if xs is None else _length(xs) for xs in given)
     keys = None if named is None else tuple(named)
-    key = (id(f), layout, keys, words)
+    key = (id(f), layout, keys, words, outer)
     _, made = _taking.get(key, (None, None))
     if made is None:
         made = _taking_items(f, layout, keys, words)
+        made.__dict__["gives_outer"] = outer
         _taking.put(key, (f, made))
     return made
 

@@ -253,7 +253,9 @@ def _of_containers(call: ir.Call, context: Context) -> tuple[tuple[str, ir.Call]
     named = tuple(ir.Const(word) for word, _ in call.kwargs)
     options = [ir.Display("tuple", tuple(layout)), *(words or [ir.Const(None)] if named else words)]
     options += [ir.Display("tuple", named)] if named else []
-    made = ir.Call(context.helper("with_items"), (call.fn, *options), at=call.at)
+    outer = isinstance(call.fn, ir.Ref) and context.callees.gives_outer(call.fn.obj)
+    marks = (("outer", ir.Const(True)),) if outer else ()
+    made = ir.Call(context.helper("with_items"), (call.fn, *options), marks, at=call.at)
     context.kinds[name] = OTHER
     context.temporaries.add(name)
     return (name, made), ir.Call(ir.Var(name), tuple(given), call.kwargs, call.at)

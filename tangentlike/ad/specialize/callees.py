@@ -8,6 +8,7 @@ A parameter that `g` writes in place is passed its adjoint buffer instead of hav
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import operator
@@ -18,6 +19,8 @@ from typing import Any, Protocol
 from ... import ir
 from ...analysis.evidence import told_apart
 from ...analysis.memory import Effects
+from ...analysis.operations import is_python_function
+from ...analysis.outside import Outside
 from ...errors import InternalError, Place, UnsupportedError, called_at
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import lifted_of
@@ -160,6 +163,7 @@ class Builder(Protocol):
 
     book: Any
     reading: Reading
+    outside: Outside
 
     def lower(self, fn: Any) -> Lowered: ...
 
@@ -228,6 +232,14 @@ class Callees:
         self.variants = Variants(self.lowered)
         self._effects = CalleeEffects(self.lowered, self._effects_given)
         self.variants.effects = self._sure_effects
+
+    def gives_outer(self, obj: Any) -> bool:
+        """Whether a user's function may give back what is defined outside it."""
+        if not is_python_function(obj) or self.builder is None:
+            return False
+        with contextlib.suppress(UnsupportedError):
+            return bool(self.builder.outside.of_callee(obj).returned)
+        return False
 
     def lowered(self, obj: Any) -> Lowered:
         """The callee's lowered form (refused with a place in the callee, if it must be).
