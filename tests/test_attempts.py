@@ -242,3 +242,49 @@ def test_a_refusal_is_said_though_finally_fails_after_it() -> None:
     tl.check_grads(half_done, (X, 0.5, 0.9))
     with pytest.raises(tl.UnsupportedError, match="raised after it had changed values"):
         gradient(X, 0.9, 0.5)
+
+
+def taken_until_there_are_none(x):
+    it, total = iter(x), 1.0
+    while True:
+        try:
+            value = next(it)
+        except StopIteration:
+            break
+        total = total * value + x[0]
+    return total
+
+
+def popped_until_there_are_none(x):
+    items, total = [x[0], x[1] * x[2]], 1.0
+    for n in range(4):
+        try:
+            value = items.pop()
+        except IndexError:
+            value = x[n]
+        total = total * value + x[0]
+    return total
+
+
+def popped_and_then_failed(x):
+    items, total = [x[0], x[1] * x[2], x[3]], 1.0
+    try:
+        total = total * items.pop() * x[9]
+    except IndexError:
+        total = total * 2.0
+    return total * items.pop() * items[0]
+
+
+@pytest.mark.parametrize("f", [taken_until_there_are_none, popped_until_there_are_none])
+def test_what_takes_an_item_either_raises_or_is_done(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (X,))
+    gradient = tl.grad(f)
+    v = np.array([0.4, -0.2, 0.9, 0.3])
+    expected = (gradient(X + 1e-6 * v) - gradient(X - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(tl.jvp(gradient, (X,), (v,))[1], expected, atol=1e-7)
+    np.testing.assert_allclose(tl.vjp(gradient, X)[1](v)[0], expected, atol=1e-7)
+
+
+def test_an_item_taken_before_another_statement_fails() -> None:
+    with pytest.raises(tl.UnsupportedError, match="after it had changed"):
+        tl.grad(popped_and_then_failed)(X)

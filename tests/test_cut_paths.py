@@ -276,6 +276,68 @@ def test_slices_of_integers():
     tl.check_grads(parts_by_slices, (0.8,))
 
 
+def step(text, value):
+    return f"{value}", float(text)
+
+
+def text_of_the_step_before(x):
+    text, total = "1.0", 0.0
+    for n in range(3):
+        text, number = step(text, x * n)
+        total = total + number * x
+    return total
+
+
+def test_text_that_the_next_iteration_reads_is_refused():
+    for derive in (tl.grad, lambda f: lambda x: tl.jvp(f, (x,), (1.0,))):
+        with pytest.raises(tl.UnsupportedError, match="made from text"):
+            derive(text_of_the_step_before)(0.5)
+
+
+def described(a, verbose=False):
+    a += 1.0
+    if verbose:
+        return f"{a}"
+    return a.astype("float64") * 2.0
+
+
+def shown_and_read_by_one_call(x):
+    a = np.array([x, 2.0 * x])
+    return np.sum(described(a) ** 2)
+
+
+class Window:
+    def __init__(self, width=None):
+        self.width = width
+
+    @staticmethod
+    def of(x, **options):
+        made = Window(**options)
+        made.largest = 2.0 * x
+        return made
+
+
+def table_or_array(x, table):
+    return {0: x, 2: 1.0} if table else np.ones(3) * x
+
+
+def computed_places(x, table=True):
+    window = Window.of(x)
+    width = 2 if window.width is None else window.width
+    made = table_or_array(x, table)
+    made[width - 1] = x * x
+    if not table:
+        made[width : width - 2 : -1] = x**3
+    total = 0.0
+    for place in made:
+        total = total + (place * made[place] if table else place)
+    return total
+
+
+def computed_places_of_an_array(x):
+    return computed_places(x, False)
+
+
 def text_that_is_shown(x):
     label = f"{x:.3f}"
     shown = float(label)
@@ -337,6 +399,10 @@ def names_that_show(x):
     [
         *(text_that_is_shown, keys_looked_up, constant_keys, keys_out_of_tuples),
         *(keys_of_zipped_names, names_that_show, starred),
+
+
+        *(keys_of_zipped_names, names_that_show, shown_and_read_by_one_call),
+        *(computed_places, computed_places_of_an_array),
     ],
 )
 def test_what_loses_nothing_is_differentiated(f):

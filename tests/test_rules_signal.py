@@ -38,6 +38,7 @@ def test_convolve_complex() -> None:
 def test_second_order() -> None:
     check_rule(signal.convolve, signed(4), signed(2), mode="same", check_order=2)
     check_rule(signal.lfilter, signed(2), np.array([1.0, 0.3]), signed(4), check_order=2)
+    check_rule(signal.lfilter, 0.7, 1.3, signed(4), check_order=2)
     check_rule(linalg.logm, spd(2), check_order=2)
 
 

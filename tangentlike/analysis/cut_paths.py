@@ -138,11 +138,18 @@ def _check(key: ir.Expr, stmt: ir.Stmt, kind_of: Callable[[ir.Expr], Kind]) -> i
     parts = key.items if isinstance(key, ir.Display) else (key,)
     for part in parts:
         kind = kind_of(part)
-        again = any(isinstance(e, ir.Call) for e in ir.walk(part))  # (it would be called twice)
+        again = any(map(_is_called, ir.walk(part)))  # (it would be called twice)
         known = again or (kind.form == "number" and kind.dtype != "?")
         if known and not kind.discrete:
             raise _as_key(getattr(part, "at", None) or stmt.origin.place)
     return ir.Do(ir.Call(_PLAIN, (key,)), stmt.origin)
+
+
+def _is_called(expr: ir.Expr) -> bool:
+    """Whether an expression is a call of more than an operator."""
+    if not isinstance(expr, ir.Call):
+        return False
+    return getattr(getattr(expr.fn, "obj", None), "__module__", "") != operator.add.__module__
 
 
 def _asked(key: ir.Expr) -> ir.Expr:
@@ -188,15 +195,19 @@ def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:
 def _refuse_text(
     stmts: list[ir.Stmt], varied: frozenset[str], useful: Names, effects: EffectsOf
 ) -> None:
-    text: set[str] = set()
+    makers: dict[str, set[int]] = {}  # of names that may be text, the statements that make them so
     before = -1
-    while before < len(text):
-        before = len(text)
+    while before < len(makers):
+        before = len(makers)
         for stmt in stmts:
-            if any(_gives_text(expr, varied, text, effects) for expr in _values(stmt)):
-                text.update(_bound(stmt))
-                text.update(_written(stmt, effects))
+            if any(_gives_text(expr, varied, makers.keys(), effects) for expr in _values(stmt)):
+                for name in (*_bound(stmt), *_written(stmt, effects)):
+                    makers.setdefault(name, set()).add(id(stmt))
+    loops = (stmt for stmt in stmts if isinstance(stmt, ir.For | ir.While))
+    again = {id(inner) for loop in loops for inner in ir.statements(loop.body)}
     for stmt in stmts:
+        own = set[int]() if id(stmt) in again else {id(stmt)}  # (what it makes, it does not read)
+        text = {name for name, made in makers.items() if made - own}
         for part in _parts(stmt):
             if _reads_number(part, varied, text, effects):
                 bound = {*ir.binds(stmt), *_written(stmt, effects)}
@@ -236,9 +247,11 @@ def _bound(stmt: ir.Stmt) -> Collection[str]:
     return ir.binds(stmt)
 
 
-def _gives_text(expr: ir.Expr, varied: frozenset[str], text: set[str], effects: EffectsOf) -> bool:
+def _gives_text(
+    expr: ir.Expr, varied: frozenset[str], text: Collection[str], effects: EffectsOf
+) -> bool:
     """Whether an expression may be, or hold, text that shows what varies."""
-    shown = varied | text
+    shown = varied.union(text)
 
     def within(parts: Iterable[ir.Expr]) -> bool:
         return any(_gives_text(part, varied, text, effects) for part in parts)
@@ -295,7 +308,7 @@ def _is_text(expr: ir.Expr) -> bool:
 
 
 def _reads_number(
-    part: ir.Expr, varied: frozenset[str], text: set[str] | None, effects: EffectsOf
+    part: ir.Expr, varied: frozenset[str], text: Collection[str] | None, effects: EffectsOf
 ) -> bool:
     """Whether an expression makes a number of text, if its argument is one (with None: whatever
     the argument is)."""
@@ -386,6 +399,8 @@ def _put(
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "update"), args=(pairs, *_))):
             return name, _first_of_pairs(pairs, made, kinds, stmts)
         case ir.Store(target=ir.Index(ir.Var(name), key)):
+            if any(isinstance(part, ir.Slice) for part in ir.walk(key)):
+                return "", []  # (which is no key of a dict)
             keys = (key,)
         case (
             ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_)))

@@ -250,7 +250,7 @@ def lagged_products(g: Any, x: Any, like: Any, axis: int = -1) -> Any:
     second = np.moveaxis(x, axis, 0)
     count = first.shape[0]
     sums = []
-    for k in range(len(like)):
+    for k in range(np.size(like)):
         lag = min(k, count)
         sums.append(np.sum(first[lag:] * second[: count - lag]))
-    return np.stack(sums)
+    return np.reshape(np.stack(sums), np.shape(like))

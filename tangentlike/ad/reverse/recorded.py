@@ -565,7 +565,8 @@ def changes_midway(
     final = last_to_raise(tried)
     for inner in ir.statements(tried):
         last = any(inner is one for one in final)
-        if last and isinstance(inner, ir.Assign | ir.Store | ir.Update) and not _calls(inner):
+        atomic = isinstance(inner, ir.Assign | ir.Store | ir.Update) and not _calls(inner, context)
+        if last and atomic:
             continue  # it either raises or is done
         bound = frozenset(bound_by(inner))
         if not last and bound & seen and not all(context.kinds[n].discrete for n in bound & seen):
@@ -602,9 +603,15 @@ def saved_after(body: ir.Block, pushes: Iterable[ir.Stmt]) -> ir.Block:
     return (*body[:at], *pushes, *body[at:])
 
 
-def _calls(stmt: ir.Stmt) -> bool:
-    """Whether a statement calls a function, which may raise after it has written."""
-    return isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+def _calls(stmt: ir.Stmt, context: Context) -> bool:
+    """Whether a statement calls a function, which may raise after it has written. (What takes an
+    item out of a list does not.)"""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var() as base, "pop" | "popleft"))):
+            return context.kind_of(base).form != "list"
+        case ir.Assign(value=ir.Call()):
+            return True
+    return False
 
 
 def _is_seen(name: str, seen: frozenset[str], facts: Structure, aliases: Aliases) -> bool:

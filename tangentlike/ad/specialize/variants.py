@@ -215,8 +215,10 @@ class Variants:
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
-            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
-            self.depth -= 1
+            try:
+                self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            finally:
+                self.depth -= 1
         else:
             self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
 
