@@ -215,10 +215,8 @@ class Variants:
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
-            try:
-                self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
-            finally:
-                self.depth -= 1
+            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            self.depth -= 1
         else:
             self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
 
