@@ -334,8 +334,8 @@ def computed_places(x, table=True):
     return total
 
 
-def computed_places_of_an_array(x):
-    return computed_places(x, False)
+def test_computed_places_of_what_turns_out_to_be_an_array():
+    tl.check_grads(computed_places, (0.5, False), wrt=0)
 
 
 def text_that_is_shown(x):
@@ -402,7 +402,7 @@ def names_that_show(x):
 
 
         *(keys_of_zipped_names, names_that_show, shown_and_read_by_one_call),
-        *(computed_places, computed_places_of_an_array),
+        computed_places,
     ],
 )
 def test_what_loses_nothing_is_differentiated(f):
