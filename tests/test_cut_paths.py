@@ -398,8 +398,7 @@ def names_that_show(x):
     "f",
     [
         *(text_that_is_shown, keys_looked_up, constant_keys, keys_out_of_tuples),
-        *(keys_of_zipped_names, names_that_show, starred),
-        *(keys_of_zipped_names, names_that_show, shown_and_read_by_one_call),
+        *(keys_of_zipped_names, names_that_show, starred, shown_and_read_by_one_call),
         computed_places,
     ],
 )
