@@ -263,7 +263,7 @@ def _gives_text(
             return bool(ir.names_in(expr) & shown)
         case ir.Opaque():
             names = ir.names_in(expr)
-            return bool(names & text) or (_shows(expr) and not names.isdisjoint(varied))
+            return not names.isdisjoint(text) or (_shows(expr) and not names.isdisjoint(varied))
         case ir.Display(items=items, keys=keys):
             return within((*items, *keys))
         case ir.Lazy(items=items):
