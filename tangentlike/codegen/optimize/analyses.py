@@ -73,6 +73,16 @@ class Analyses:
         self.manager = facts.manager
         self.manager.setting = facts
 
+    def can_move(self, effect: Effect, across: Iterable[Effect]) -> bool:
+        """Whether what an expression with this effect gives is the same on the other side of
+        statements: none of them binds a name that it reads, or writes what it reads."""
+        for other in across:
+            if not other.binds.isdisjoint(effect.reads):
+                return False
+            if other.writes and self.sharing.meet(effect.content, other.writes):
+                return False
+        return True
+
 
 def preserved(old: ir.Function, new: ir.Function, facts: Facts, pass_: str) -> ir.Function:
     """What a pass made of a function, with the facts of that which surely hold of it: no pass
@@ -99,16 +109,6 @@ class Asking(ir.Rewriter, Analyses):
         new = super().nested(stmt)
         self.indentation -= 4
         return new
-
-    def can_move(self, effect: Effect, across: Iterable[Effect]) -> bool:
-        """Whether what an expression with this effect gives is the same on the other side of
-        statements: none of them binds a name that it reads, or writes what it reads."""
-        for other in across:
-            if not other.binds.isdisjoint(effect.reads):
-                return False
-            if other.writes and self.sharing.meet(effect.content, other.writes):
-                return False
-        return True
 
 
 # --------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ before::                                    after::
         h = h_saved.pop()                           z, h = saved.pop()
         z = z_saved.pop()
 
-A push may come earlier or later as long as no statement in between binds the name, a pop as long as
-none binds or reads it.
+A push may come earlier or later as long as no statement in between binds the name (or changes what
+an expression that is pushed gives), a pop as long as none binds or reads it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from ...ir.facts import fact
 from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
 from .analyses import Analyses
-from .effects import effect_of, pinned_names
+from .effects import Effect, effect_of, expr_effect, pinned_names
 from .facts import Facts
 from .stacks import created_lists, is_push, taped_names, unpacked_names
 
 
 @dataclass(frozen=True)
 class _Use:
-    """A push or a pop of a stack: the name that it is of, where the statement stands in its block,
-    and the first and last place where it might stand."""
+    """A push or a pop of a stack: what is pushed, or the name that gets it back, where the statement
+    stands in its block, and the first and last place where it might stand."""
 
     stmt: ir.Stmt
-    name: str
+    value: ir.Expr
     at: int
     first: int
     last: int
@@ -58,6 +58,12 @@ class _Stack:
     made: ir.Stmt
     push: _Use
     pop: _Use
+
+    @property
+    def popped(self) -> str:
+        """The name that gets back what was pushed."""
+        assert isinstance(self.pop.value, ir.Var)
+        return self.pop.value.name
 
 
 def saved_together(
@@ -169,16 +175,22 @@ class _Side:
     def uses(self, name: str) -> list[ir.Stmt]:
         return [self.index.statements[n] for n in self.index.uses.get(name, ())]
 
-    def use(self, stmt: ir.Stmt, name: str, stops: Callable[[ir.Stmt], bool]) -> _Use:
+    def use(self, stmt: ir.Stmt, value: ir.Expr, stops: Callable[[ir.Stmt], bool]) -> _Use:
         """A push or pop that can pass what does not stop it."""
         at = self.index.positions[self.index.number(stmt)]
         before = _steps(reversed(self.index.preceding(stmt)), stops)
         after = 0 if stops(stmt) else _steps(self.index.following(stmt), stops)
-        return _Use(stmt, name, at, at - before, at + after)
+        return _Use(stmt, value, at, at - before, at + after)
 
     def bound(self, stmt: ir.Stmt) -> frozenset[str]:
         """The names that a statement binds, or updates as it may a number."""
         return effect_of(stmt, self.facts).binds | _updated(stmt)
+
+    def changes(self, stmt: ir.Stmt, effect: Effect) -> bool:
+        """Whether what an expression with this effect gives may be another after a statement."""
+        known = Analyses(self.function, self.facts)
+        own = effect_of(stmt, self.facts)
+        return not known.can_move(effect, (own,)) or not effect.reads.isdisjoint(_updated(stmt))
 
     def touched(self, stmt: ir.Stmt) -> frozenset[str]:
         return effect_of(stmt, self.facts).reads | self.bound(stmt)
@@ -257,9 +269,13 @@ class _Packs:
 
     def _push(self, stmt: ir.Stmt) -> _Use | None:
         match stmt:
-            case ir.Do(value=ir.Call(args=(ir.Var(value),))) if is_push(stmt):
-                if value not in self.fwd.pinned:
-                    return self.fwd.use(stmt, value, lambda s: value in self.fwd.bound(s))
+            case ir.Do(value=ir.Call(args=(ir.Var(name) as value,))) if is_push(stmt):
+                if name not in self.fwd.pinned:
+                    return self.fwd.use(stmt, value, lambda s: name in self.fwd.bound(s))
+            case ir.Do(value=ir.Call(args=(value,))) if is_push(stmt):
+                effect = expr_effect(value, self.fwd.facts)
+                if effect.silent and not effect.reads & self.fwd.pinned:
+                    return self.fwd.use(stmt, value, lambda s: self.fwd.changes(s, effect))
         return None
 
     def _pop(self, stmt: ir.Stmt, stack: str, push: ir.Stmt) -> _Use | None:
@@ -275,7 +291,7 @@ class _Packs:
         if target in side.pinned:
             return None
         own = stmt if match_ else None
-        return side.use(stmt, target, lambda s: s is not own and target in side.touched(s))
+        return side.use(stmt, ir.Var(target), lambda s: s is not own and target in side.touched(s))
 
     def _may_name(self, stmt: ir.Stmt, name: str, stack: str) -> bool:
         """Whether a name is free for what a statement pops inside an expression, once."""
@@ -304,9 +320,9 @@ def _meeting(stacks: list[_Stack], use: Callable[[_Stack], _Use]) -> Iterator[li
         group: dict[str, _Stack] = {}
         for stack in left:
             if use(stack).first <= place:
-                group.setdefault(stack.pop.name, stack)
+                group.setdefault(stack.popped, stack)
         yield list(group.values())
-        left = [s for s in left if group.get(s.pop.name) is not s]
+        left = [s for s in left if group.get(s.popped) is not s]
 
 
 def _packed(fwd: _Side, bwd: _Side, groups: list[list[_Stack]]) -> tuple[ir.Function, ir.Function]:
@@ -332,7 +348,7 @@ def _pushed_together(group: list[_Stack], saved: str, side: _Side, edits: _Edits
     edits.taped.append(([s.name for s in group], saved))
     last = max((s.push for s in group), key=lambda use: use.at)
     place = min(last.at, *(s.push.last for s in group))
-    values = ir.Display("tuple", tuple(ir.Var(s.push.name) for s in group))
+    values = ir.Display("tuple", tuple(s.push.value for s in group))
     push = ir.Call(ir.Attribute(ir.Var(saved), "append"), (values,))
     edits.put(side.index.block(last.stmt)[place], ir.Do(push, last.stmt.origin))
 
@@ -344,12 +360,12 @@ def _popped_together(group: list[_Stack], saved: str, side: _Side, edits: _Edits
         if isinstance(stmt, ir.Assign) and is_pop_of(stmt.value, stack.there):
             edits.gone.add(id(stmt))
         else:
-            edits.named[stack.there] = ir.Var(stack.pop.name)
+            edits.named[stack.there] = stack.pop.value
     first = min((s.pop for s in group), key=lambda use: use.at)
     place = max(first.at, *(s.pop.first for s in group))
     origin = ir.Origin(first.stmt.origin.place, "restore")
     pop = ir.Call(ir.Attribute(ir.Var(saved), "pop"))
-    taken = ir.Assign(tuple(s.pop.name for s in group), pop, origin)
+    taken = ir.Assign(tuple(s.popped for s in group), pop, origin)
     edits.put(side.index.block(first.stmt)[place], taken)
 
 
@@ -360,7 +376,7 @@ class _Edits(ir.Rewriter):
     def __init__(self) -> None:
         self.before: dict[int, list[ir.Stmt]] = {}
         self.gone: set[int] = set()
-        self.named: dict[str, ir.Var] = {}
+        self.named: dict[str, ir.Expr] = {}
         self.taped: list[tuple[list[str], str]] = []
 
     def put(self, where: ir.Stmt, stmt: ir.Stmt) -> None:
