@@ -81,6 +81,8 @@ def _taken_apart(expr: ir.Call | ir.Index) -> Product | None:
         over = product_of(expr.args[0])
         if not over.factors or over.coefficient == -1:
             return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
+        if over.coefficient < 0:  # (`x - 0.5 * a / b`)
+            return Product(-1, (replace(expr, args=(negative(expr.args[0]), expr.args[1])),))
     elif _passes_numbers(expr):
         return _number_of(expr, expr.args[0])
     return None
@@ -188,11 +190,18 @@ def build(product: Product, floating: Predicate) -> ir.Expr:
 
 
 def _minus(factor: ir.Expr, floating: Predicate) -> ir.Expr:
-    """`-a`; of a quotient `-a / b`, which needs no brackets."""
+    """`-a`; of a quotient `-a / b`, of a multiple `-2.0 * a`, which need no brackets."""
     if isinstance(factor, ir.Call) and factor.fn == DIV and floating(factor.args[0]):
-        over = _minus(factor.args[0], floating)
-        return ir.Call(DIV, (over, factor.args[1]), (), factor.at)
+        return replace(factor, args=(_minus(factor.args[0], floating), factor.args[1]))
+    if is_operation(factor, MUL) and product_of(factor).coefficient != 1:
+        return negative(factor)
     return ir.Call(NEG, (factor,))
+
+
+def negative(expr: ir.Expr) -> ir.Expr:
+    """The same product with the other sign."""
+    product = product_of(expr)
+    return build(replace(product, coefficient=-product.coefficient), lambda e: False)
 
 
 def ordered(product: Product) -> Product:

@@ -261,12 +261,31 @@ class _Fold(Asking):
         return call
 
     def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
-        taken = product_of(call)
+        taken = self._cancelled(product_of(call))
         product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
         if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
             return call  # a literal that made the result floating may have gone
         new = build(product, self.floating)
         return call if new == call else new
+
+    def _cancelled(self, product: Product) -> Product:
+        """`-0.5 / S` for `-0.5 * c / (c * S)`, c a number."""
+        factors, divisors = list(product.factors), list[ir.Expr]()
+        for divisor in product.divisors:
+            inner = product_of(divisor)
+            left = list(inner.factors)
+            for factor in inner.factors if len(left) > 1 else ():
+                if (
+                    factor in factors
+                    and is_number(factor, self.facts)
+                    and is_pure(factor, self.facts)
+                ):
+                    factors.remove(factor)
+                    left.remove(factor)
+            same = len(left) == len(inner.factors)
+            rest = replace(inner, factors=tuple(left))
+            divisors.append(divisor if same else build(rest, self.floating))
+        return Product(product.coefficient, tuple(factors), tuple(divisors))
 
     def _sum(self, call: ir.Call) -> ir.Expr:
         terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
