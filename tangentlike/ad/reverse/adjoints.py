@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases, rebased
-from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
+from ...analysis.memory import VIEW_ATTRIBUTES, base_names, key_parts, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
 from ...runtime.records import attribute_of
@@ -174,9 +174,13 @@ class Adjoints:
         if len(steps) == 1 and self._is_number(base):  # `top[..., None]` of a NumPy scalar
             self.contribute(base, ir.Call(self.context.numpy("sum"), (self.bar(item),)))
             return
+        if self.context.kind_of(ir.Var(base)).form == "array" and len(steps) > 1:
+            steps = self._one_key(steps)
+            last = steps[-1]
         for outer in steps[:-1]:
             target = _part(target, outer)
-        numeric = self.context.kind_of(ir.Var(item)).form in ("number", "array", "value")
+        item_form = self.context.kind_of(ir.Var(item)).form
+        numeric = item_form in ("number", "array", "value")
         if isinstance(last, Field):
             self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
             return
@@ -185,16 +189,27 @@ class Adjoints:
         own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
         if own and form in ("list", "tuple", "dict"):
             # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)
-            numeric = self.context.kind_of(ir.Var(item)).form == "number"
+            numeric = item_form == "number"
         views = form == "tuple" and not self.aliases.has_variable(
             base
         )  # (`np.unstack(m_bar)[0] += e` is an error)
         single = numeric and not isinstance(last, ir.Slice) and not views
-        if basic and (form == "array" or single):
+        keyed = form == "dict" and item_form == "number"  # (no key is more than one place)
+        if keyed or (basic and (form == "array" or single)):
             self.update(ir.Index(target, last), self._fitting(base, self.bar(item)))
         else:
             operands = (target, as_value(last), self.bar(item))
             self.out.append(ir.Do(ir.Call(self.context.helper("add_at"), operands), self.origin))
+
+    def _one_key(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """`[i, 0]` for `[i][0]`: an integer selects along an axis, whatever comes after it."""
+        *outer, last = steps
+        if isinstance(last, Field) or not surely_basic(last, self.context.kind_of):
+            return steps
+        whole = [s for s in outer if not isinstance(s, Field) and self.context.kind_of(s).integer]
+        if len(whole) < len(outer):
+            return steps
+        return (ir.Display("tuple", (*whole, *key_parts(last))),)
 
     def add_at(self, base: str, key: Step, value: ir.Expr) -> None:
         """`base_bar[key] += value`, whatever the two are."""

@@ -172,6 +172,8 @@ class _Fold(Asking):
                 return without_axes(inner, key) or self._product(part)
             case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
                 return base if self.facts.kind(name).form == "array" else expr
+            case ir.Attribute(base=ir.Var(name), name="T") if name in self.transposes:
+                return self.transposes[name]
             case ir.Attribute(base=ir.Call() as base, name="T"):
                 return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
             case ir.Attribute(base=ir.Var(name), name="size"):
@@ -302,6 +304,20 @@ class _Fold(Asking):
             return call
         new = build_sum([ordered(t) for t in merged], self.floating)
         return call if new == call else new
+
+    @cached_property
+    def transposes(self) -> dict[str, ir.Var]:
+        """Names of transposed arrays, with what they are of."""
+        function = self.known.function
+        stmts = list(ir.statements(function.body))
+        found: dict[str, ir.Var] = {}
+        for stmt in stmts:
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Attribute(ir.Var(of) as base, "T")):
+                    if self.facts.kind(of).form == "array":
+                        found[name] = base
+        count = ir.bindings(stmts, function.param_names) if found else {}
+        return {n: base for n, base in found.items() if count[n] == count[base.name] == 1}
 
     @cached_property
     def scaled(self) -> dict[str, tuple[float, ir.Expr]]:
