@@ -55,6 +55,11 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     return _Fold(function, facts).rewritten(function)
 
 
+def folded(stmt: ir.Stmt, function: ir.Function, facts: Facts) -> tuple[ir.Stmt, ...]:
+    """What a derived statement of a function becomes."""
+    return _Fold(function, facts).folded(stmt)
+
+
 class _Fold(Asking):
     """`settled`: statements, and expressions in derived ones, by id that nothing can be folded in,
     as far as shapes are known."""
@@ -71,12 +76,12 @@ class _Fold(Asking):
             return self.nested(stmt)
         if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
             return (stmt,)
-        folded = self._folded(stmt)
+        folded = self.folded(stmt)
         if len(folded) == 1 and folded[0] is stmt:
             self.settled[id(stmt)] = stmt
         return folded
 
-    def _folded(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def folded(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         match stmt:
             case ir.Assign(target=target, value=value, origin=origin):
                 new = self._last_term_stays(target, value) or self.owned(value)

@@ -10,10 +10,11 @@ import dataclasses
 
 from ... import ir
 from ...ir.facts import fact
+from .algebra import NEG, is_operation
 from .analyses import READ, Asking, patterns_of
 from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
-from .fold import without_axes
+from .fold import folded, without_axes
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _NEAR = 16  # so many statements may stand between a value and its return
@@ -405,6 +406,7 @@ def statement_width(stmt: ir.Stmt, indentation: int) -> int:
 
 _WIDEST = 13
 _COUNTING = ("+", "-", "*", "//", "%")
+_DERIVED = ("adjoint", "tangent")
 
 
 def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
@@ -435,7 +437,7 @@ class _Repeating(Asking):
                 continue
             if isinstance(stmt, ir.Assign) and self._is_short(stmt):
                 end = self._last_reader(stmt, block, position)
-                if end is not None:
+                if end is not None and self._is_free(stmt, stmts[position + 1 : end + 1]):
                     removed.add(position)
                     source = stmts[position]
                     assert isinstance(source, ir.Assign)
@@ -448,6 +450,8 @@ class _Repeating(Asking):
         name = stmt.target
         if not isinstance(name, str) or name in self.pinned:
             return False
+        if _is_negation(stmt):
+            return not self.facts.by_identity
         if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
             return False
         kind = self.facts.kind(name)
@@ -465,6 +469,24 @@ class _Repeating(Asking):
                 return kind.form == "number" and kind.discrete
             case _:
                 return False
+
+    def _is_free(self, stmt: ir.Assign, readers: list[ir.Stmt]) -> bool:
+        """Whether repeating a value costs nothing: `d_bar -= g * v` for `d_bar += product_bar * v`,
+        where `product_bar = -g`. A sign may be left in one place, where it was."""
+        if not _is_negation(stmt):
+            return True
+        name, left = str(stmt.target), 0
+        for reader in readers:
+            if name not in effect_of(reader, self.facts).reads:
+                continue
+            if ir.is_compound(reader) or reader.origin.place.line != stmt.origin.place.line:
+                return False
+            before = _signs(reader, stmt.value)
+            new = folded(_replaced(reader, {name: stmt.value}), self.function, self.facts)
+            if any(statement_width(part, self.indentation) > LINE for part in new):
+                return False
+            left += sum(_signs(part, stmt.value) for part in new) - before
+        return left <= 1
 
     def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
         """Where the last statement stands that reads the value; None if it must keep its name."""
@@ -495,6 +517,17 @@ class _Repeating(Asking):
             if self.live.is_live_after(other, name) and not self.can_move(effect, (found,)):
                 return None
         return last if readers else None
+
+
+def _is_negation(stmt: ir.Assign) -> bool:
+    """`product_bar = -difference_bar`."""
+    derived = stmt.origin.role in _DERIVED and DERIVED_NAME.search(str(stmt.target))
+    return bool(derived) and is_operation(stmt.value, NEG) and type(stmt.value.args[0]) is ir.Var  # type: ignore[union-attr]
+
+
+def _signs(stmt: ir.Stmt, negation: ir.Expr) -> int:
+    """How often a negation stands in a statement."""
+    return sum(part == negation for part in ir.walk_statement(stmt))
 
 
 def _is_position(key: ir.Expr) -> bool:

@@ -38,7 +38,7 @@ from .stacks import created_lists, is_push, taped_names, unpacked_names
 
 @dataclass(frozen=True)
 class _Use:
-    """A push or a pop of a stack: what is pushed, or the name that gets it back, where the statement
+    """A push or pop of a stack: what is pushed, or the name that gets it back, where the statement
     stands in its block, and the first and last place where it might stand."""
 
     stmt: ir.Stmt
