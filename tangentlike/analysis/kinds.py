@@ -315,7 +315,7 @@ class _Inference:
     def _definitions(self, stmt: ir.Stmt) -> list[tuple[str, Kind]]:
         match stmt:
             case ir.Assign(target=target, value=value):
-                return _spread(target, kind_of(value, self.kinds, self.book), self.book)
+                return spread(target, kind_of(value, self.kinds, self.book), self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
                 if old.form in ("array", "list", "dict", "set") or old.has_methods:
@@ -323,7 +323,7 @@ class _Inference:
                 call = ir.Call(op, (stmt.target, value))
                 return [(name, kind_of(call, self.kinds, self.book).join(old))]
             case ir.For(target=target, iter=iterable):
-                return _spread(target, self._iterated(iterable), self.book)
+                return spread(target, self._iterated(iterable), self.book)
             case ir.Try(caught=caught):
                 return [(name, OTHER if caught else BOOL) for name in ir.binds(stmt)]
             case ir.OpaqueStmt(text=text) if text.startswith("import "):
@@ -417,11 +417,11 @@ def _is_range(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is range
 
 
-def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, Kind]]:
+def spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, Kind]]:
     """The kinds of the names of an unpacking target.
 
     >>> pair = Kind("tuple", items=(INT, UNKNOWN))
-    >>> [(name, kind.form) for name, kind in _spread(("a", "b"), pair)]
+    >>> [(name, kind.form) for name, kind in spread(("a", "b"), pair)]
     [('a', 'number'), ('b', 'unknown')]
     """
     if isinstance(target, str):
@@ -429,11 +429,11 @@ def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, 
     found: list[tuple[str, Kind]] = []
     for position, part in enumerate(target):
         if kind.form == "dict":  # (its keys)
-            found += _spread(part, UNKNOWN, book)
+            found += spread(part, UNKNOWN, book)
         elif kind.items is not None and len(kind.items) == len(target):
-            found += _spread(part, kind.items[position], book)
+            found += spread(part, kind.items[position], book)
         else:
-            found += _spread(part, item_kind(kind, book), book)
+            found += spread(part, item_kind(kind, book), book)
     return found
 
 

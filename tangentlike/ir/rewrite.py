@@ -137,8 +137,8 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 # ---------------------------------------------------------------------------- statements
 
 
-def map_target(target: Target, fn: Callable[[str], str]) -> Target:
-    """Rename every name in a target."""
+def map_target(target: Target, fn: Callable[[str], Target]) -> Target:
+    """Rename every name in a target, or take apart further what it is bound to."""
     if isinstance(target, str):
         return fn(target)
     return tuple(map_target(part, fn) for part in target)

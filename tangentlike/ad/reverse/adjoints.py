@@ -166,9 +166,12 @@ class Adjoints:
     def store(self, target: ir.Index, value: ir.Expr) -> None:
         self.out.append(ir.Store(target, value, self.origin))
 
-    def accumulate_at(self, base: str, steps: tuple[Step, ...], item: str) -> None:
+    def accumulate_at(
+        self, base: str, steps: tuple[Step, ...], item: str, once: bool = False
+    ) -> None:
         """`base_bar[key] += item_bar` (`base_bar[i][j]` for two steps, `base_bar.w` for a field):
-        repeated indices count, and items that may be containers are added entry by entry."""
+        repeated indices count, unless each entry is surely read `once`, and items that may be
+        containers are added entry by entry."""
         self.own(self.aliases.root(base))
         target, last = self.adjoint(base), steps[-1]
         if len(steps) == 1 and self._is_number(base):  # `top[..., None]` of a NumPy scalar
@@ -184,7 +187,7 @@ class Adjoints:
         if isinstance(last, Field):
             self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
             return
-        basic = surely_basic(last, self.context.kind_of)
+        basic = once or surely_basic(last, self.context.kind_of)
         form = self.context.kind_of(ir.Var(base)).form
         own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
         if own and form in ("list", "tuple", "dict"):

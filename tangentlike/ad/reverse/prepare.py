@@ -14,11 +14,12 @@ from typing import TypeGuard
 
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
+from ...analysis.kinds import spread
 from ...analysis.memory import key_parts, surely_basic
 from ...analysis.structure import Structure
 from ...errors import not_by_names
 from ...frontend.owners import is_operation
-from ...ir.kind import BOOL, INT, UNKNOWN, Kind
+from ...ir.kind import BOOL, INT, Kind
 from ..context import BINARY_OF, Context, of_sets
 from ..loops import indexed, may_break, sources_of
 from .adjoints import as_value
@@ -273,11 +274,13 @@ class Preparation(ir.Rewriter):
         """`w, (b, c) = pair` -> `w, part = pair; b, c = part`."""
         flat: list[str] = []
         inner: list[ir.Assign] = []
-        for part in target:
+        positions = tuple(map(str, range(len(target))))
+        kinds = spread(positions, self.context.kind_of(stmt.value), self.context.book)
+        for part, (_, kind) in zip(target, kinds, strict=True):
             if isinstance(part, str):
                 flat.append(part)
                 continue
-            flat.append(self._fresh("part", UNKNOWN))
+            flat.append(self._fresh("part", kind))
             inner.append(ir.Assign(part, ir.Var(flat[-1]), stmt.origin))
         first = dataclasses.replace(stmt, target=tuple(flat))
         return [s for one in (first, *inner) for s in self._assign(one)]

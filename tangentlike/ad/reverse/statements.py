@@ -200,13 +200,29 @@ class Statements:
             self._without_new_axes(base, key, stmt.target)
         elif isinstance(stmt.target, str):
             before = self.masks.before(base)
-            self.adjoints.accumulate_at(base, (key,), stmt.target)
+            self.adjoints.accumulate_at(base, (key,), stmt.target, self._is_once(key))
             if not isinstance(key, Field):
                 self.masks.read(base, key, before, stmt)
         elif self._is_in_place(base, key):
             self._unpack(stmt.target, base, (key,))
         else:
             self._unpack_copy(ir.target_names(stmt.target), base, key)
+
+    def _is_once(self, key: Step) -> bool:
+        """Whether `A[np.arange(n), y]` surely reads no entry twice: `y` is as long."""
+        kind_of = self.context.kind_of
+        if not (isinstance(key, ir.Display) and key.form == "tuple"):
+            return False
+        kinds = [kind_of(part) for part in key.items if not isinstance(part, ir.Slice)]
+        known = all(k.form in ("array", "number") and k.dtype == "int" for k in kinds)
+        for part in key.items if known and len(kinds) == len(key.items) else ():
+            if not isinstance(part, ir.Var) or self.adjoints.aliases.is_written(part.name):
+                continue
+            match self.presence.facts.single(part.name):
+                case ir.Assign(value=ir.Call(fn=ir.Ref(obj=np.arange), args=(_,), kwargs=())):
+                    if all(kind_of(part).spans(kind) for kind in kinds if kind.rank):
+                        return True
+        return False
 
     def _only_adds_axes(self, key: Step, base: str) -> TypeGuard[ir.Expr]:
         """Whether `A[:, None]` reads every entry of an array once: its adjoint is then that of
@@ -254,13 +270,37 @@ class Statements:
         adjoints.add_at(base, key, items)
 
     def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
-        """`a, b = t` reversed: `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
+        """`a, b = t` reversed: `t_bar = [a_bar, b_bar]` where nothing was added to it so far, else
+        `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
         if base not in self.active:
+            return
+        if not keys and self._is_all_of(target, base):
+            adjoints = self.adjoints
+            names = ir.target_names(target)
+            for name in names:
+                if not adjoints.present(name):
+                    adjoints.zero(name)
+            items = tuple(map(adjoints.handed_over, names))
+            adjoints.assign(adjoints.bar(base).name, ir.Display("list", items))
+            adjoints.state[base] = BORROWED
             return
         for position, part in enumerate(target):
             assert isinstance(part, str)  # nested targets were unpacked in steps
             if self.adjoints.present(part):
                 self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
+
+    def _is_all_of(self, target: ir.Target, base: str) -> bool:
+        """Whether the adjoint of a container begins as the list of those of its items, which are
+        of known kinds."""
+        adjoints, kind = self.adjoints, self.context.kind_of(ir.Var(base))
+        own = adjoints.aliases.has_variable
+        if adjoints.present(base) or base in adjoints.given or not own(base):
+            return False
+        names = ir.target_names(target)
+        kinds = [self.context.kind_of(ir.Var(name)) for name in names if own(name)]
+        known = all(k.form in ("list", "tuple") or k.dtype in ("float", "complex") for k in kinds)
+        listed = kind.form in ("list", "tuple") and not kind.names and kind.cls is None
+        return listed and known and len(kinds) == len(names) > 0
 
     def _store(self, stmt: ir.Store) -> None:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)

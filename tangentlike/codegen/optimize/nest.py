@@ -45,9 +45,13 @@ class _Nesting(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         slots: list[ir.Stmt | None] = []
         candidates: dict[str, int] = {}
+        parts: dict[str, int] = {}  # what an assignment takes apart further
         changed = False
         for stmt in block:
             known = stmt
+            if self._unpacked_within(stmt, parts, slots):
+                changed = True
+                continue
             stmt = self.nested(stmt)
             read = own_effect(known, self.facts).reads & candidates.keys()
             for slot, name in sorted(((candidates[n], n) for n in read), reverse=True):
@@ -56,12 +60,33 @@ class _Nesting(Asking):
                     stmt, slots[slot] = new, None
             changed = changed or stmt is not known
             effect = effect_of(stmt, self.facts)
-            for name in (effect.reads | effect.binds) & candidates.keys():
-                del candidates[name]
+            for name in effect.reads | effect.binds:
+                candidates.pop(name, None)
+                parts.pop(name, None)
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple):
+                names = self.facts.temporaries.intersection(ir.target_names(stmt.target))
+                parts.update(dict.fromkeys(names - self.pinned, len(slots)))
             if isinstance(stmt, ir.Assign) and self._may_move(stmt):
                 candidates[str(stmt.target)] = len(slots)
             slots.append(stmt)
         return tuple(s for s in slots if s is not None) if changed else block
+
+    def _unpacked_within(
+        self, stmt: ir.Stmt, parts: dict[str, int], slots: list[ir.Stmt | None]
+    ) -> bool:
+        """`w, (b, c) = pair` for `w, part = pair; b, c = part`: put into the first of the two."""
+        match stmt:
+            case ir.Assign(target=tuple() as target, value=ir.Var(name)) if name in parts:
+                outer, between = slots[parts[name]], slots[parts[name] + 1 :]
+                touched = [effect_of(s, self.facts) for s in between if s is not None]
+                bound = frozenset(ir.target_names(target))
+                free = not any(bound & (effect.reads | effect.binds) for effect in touched)
+                if not isinstance(outer, ir.Assign) or not free or not self._last_read(stmt, name):
+                    return False
+                within = ir.map_target(outer.target, lambda n: target if n == name else n)
+                slots[parts[name]] = dataclasses.replace(outer, target=within)
+                return True
+        return False
 
     def _may_move(self, stmt: ir.Assign) -> bool:
         name = stmt.target

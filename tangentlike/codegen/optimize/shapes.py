@@ -62,7 +62,7 @@ class Shapes:
         found: dict[str, str] = {}
         for stmt in function.body:
             match stmt:
-                case ir.Assign(target=str(name), value=ir.Call() as value) if (
+                case ir.Assign(target=str(name), value=ir.Call() | ir.Index() as value) if (
                     name in facts.temporaries and count[name] == 1
                 ):
                     shape, part = self.of(ir.Var(name)), of_same_shape(value, facts)
