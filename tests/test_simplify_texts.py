@@ -7,6 +7,7 @@ import re
 import time
 
 import numpy as np
+import pytest
 
 import tangentlike as tl
 from tangentlike import ir
@@ -526,3 +527,105 @@ def test_a_line_is_quoted_beside_what_reads_the_value_taken_back():
     taken = [line for line in df.source.splitlines() if ".pop()" in line]
     assert taken and not any("#" in line for line in taken), df.source
     tl.check_grads(heated, args)
+
+
+def filtered(params, ys):
+    q, r = np.exp(params[0]), np.exp(params[1])
+    m, P, loss = 0.0, 1.0, 0.0
+    for y in ys:
+        P = P + q
+        S = P + r
+        K = P / S
+        e = y - m
+        loss += 0.5 * (np.log(2 * np.pi * S) + e * e / S)
+        m = m + K * e
+        P = (1 - K) * P
+    return loss
+
+
+def scored(Q, K, V):
+    scores = Q @ K.T / np.sqrt(K.shape[1])
+    return np.sum((np.exp(scores) @ V) ** 2)
+
+
+def decayed(p, t, data):
+    model = p["A"] * np.exp(-t / p["tau"]) * np.cos(p["w"] * t) + p["c"]
+    return np.sum((model - data) ** 2)
+
+
+def hunted(theta, z, dt):
+    a, b, c, d = theta
+    for i in range(len(z) - 1):
+        u, v = z[i]
+        z[i + 1, 0] = u + dt * (a * u - b * u * v)
+        z[i + 1, 1] = v + dt * (c * u * v - d * v)
+    return np.mean(z[:, 0])
+
+
+def classified(params, x, y):
+    (W1, b1), (W2, b2) = params
+    out = np.tanh(x @ W1 + b1) @ W2 + b2
+    logp = out - np.log(np.sum(np.exp(out), axis=1, keepdims=True))
+    return -np.mean(logp[np.arange(len(y)), y])
+
+
+def diffused(u, kappa, dt, steps):
+    for _ in range(steps):
+        u[1:-1] = u[1:-1] + dt * kappa * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return np.sum(u**2)
+
+
+RNG = np.random.default_rng(5)
+LAYERS = [(RNG.random((3, 4)), RNG.random(4)), (RNG.random((4, 2)), RNG.random(2))]
+EXPERT = {
+    filtered: (
+        (RNG.random(2), RNG.random(5)),
+        "saved.append((P, e, e * e / S))",
+        "= 0.5 / S - 0.5",
+    ),
+    scored: ((RNG.random((3, 4)), RNG.random((5, 4)), RNG.random((5, 2))), "/ sqrt @ K "),
+    decayed: (
+        (dict.fromkeys(("A", "tau", "w", "c"), 0.7), RNG.random(5), RNG.random(5)),
+        "p_bar['c'] += np.sum(",
+        "p_bar['tau'] -= np.sum(",
+    ),
+    hunted: ((RNG.random(4), RNG.random((5, 2)), 0.1), "z_bar[i, 1] += v_bar", "d_bar -= "),
+    classified: (
+        (LAYERS, RNG.random((5, 3)), np.array([0, 1, 1, 0, 1])),
+        "(W1, b1), (W2, b2) = params\n",
+        "logp_bar[np.arange(len(y)), y] -= 1.0 / y.size\n",
+        "params_bar = [[W1_bar, b1_bar], [W2_bar, b2_bar]]",
+    ),
+    diffused: ((RNG.random(6), 0.3, 0.5, 3), "u_bar[1:-1] -= 2 * total_bar\n"),
+}
+
+
+@pytest.mark.parametrize("f", EXPERT, ids=[f.__name__ for f in EXPERT])
+def test_lines_are_those_of_an_expert(f):
+    args, *lines = EXPERT[f]
+    df = tl.grad(f, example=args)
+    assert "copy()" not in df.source.partition("# adjoint")[2], df.source
+    assert df.source.count(".append(") <= 1 and "add_at" not in df.source, df.source
+    for line in lines:
+        assert line in df.source, df.source
+    tl.check_grads(f, args, order=2)
+
+
+def test_entries_that_may_be_read_twice_are_added_one_by_one():
+    def chosen(x, y, k):
+        place = np.arange(2)
+        if k:
+            place[1] = 0
+        return np.sum(np.exp(x[place, y]))
+
+    def broadcast(x, y):
+        return np.sum(np.exp(x[np.arange(2), y]))
+
+    x = RNG.random((2, 3))
+    for f, args in (
+        (chosen, (x, np.array([1, 1]), 1)),
+        (broadcast, (x, np.array([[1, 1], [0, 1]]))),
+        (broadcast, (x[:, :2], np.array([[1]]))),
+    ):
+        assert "add_at" in tl.grad(f, example=args).source
+        tl.check_grads(f, args, order=2)

@@ -41,7 +41,7 @@ from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .shapes import drop_real_parts
 from .stacks import keep_invariants, remove_unread_stacks
-from .updates import restore_updates, take_entries
+from .updates import keep_entries, restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplify"]
 
@@ -57,6 +57,7 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (delay_restores, COPY),
     (merge_contributions, ADDITION),
     (take_entries, TAKEN),
+    (keep_entries, OWN),
     (absorb_reductions, REDUCTION),
     (remove_needless_copies, COPIED),
     (tidy_branches, BRANCH),

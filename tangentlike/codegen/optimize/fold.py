@@ -313,7 +313,7 @@ class _Fold(Asking):
     @cached_property
     def transposes(self) -> dict[str, ir.Var]:
         """Names of transposed arrays, with what they are of."""
-        function = self.known.function
+        function = self.function
         stmts = list(ir.statements(function.body))
         found: dict[str, ir.Var] = {}
         for stmt in stmts:

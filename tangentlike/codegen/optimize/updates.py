@@ -6,11 +6,12 @@ import operator
 from collections.abc import Sequence
 
 from ... import ir
-from .analyses import Analyses, Asking
+from .algebra import Product, build_sum, terms_of
+from .analyses import OWN, Analyses, Asking, patterns_of
 from .effects import effect_of, expr_effect, is_trusted, root_names
 from .facts import Facts, runtime_name
 from .propagate import source_of
-from .sharing import Sharing
+from .sharing import Sharing, is_float
 
 _IN_PLACE = {
     "+": ir.Ref("+=", operator.iadd),
@@ -128,6 +129,69 @@ def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:
     if facts.kind(name).form == "number":
         return True
     return sharing.members(name) == [name] and not sharing.is_outside(name)
+
+
+# --------------------------------------------------------------------------------------------------
+# Entries of an adjoint that were read, and get back what they hold: `u[k] = u[k] + e` reversed.
+
+
+def keep_entries(function: ir.Function, facts: Facts) -> ir.Function:
+    """Add to entries that still hold what a name was given a copy of.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from tangentlike.ir.kind import Kind
+    >>> from .facts import derived
+    >>> f = derived(program("t = A[k].copy(); s = t * c; A[k] = t - 2.0 * s; return A"))
+    >>> facts = Facts(kinds={"A": Kind("array")}, floating=frozenset(["t", "s"]))
+    >>> print(show(keep_entries(f, facts).body))
+    t = A[k].copy()
+    s = t * c
+    A[k] += -2.0 * s
+    return A
+    """
+    return _Keeping(function, facts).rewritten(function)
+
+
+class _Keeping(Asking):
+    def block(self, block: ir.Block) -> ir.Block:
+        stmts = [self.nested(stmt) for stmt in block]
+        for at, stmt in enumerate(stmts):
+            match stmt:
+                case ir.Store(target=ir.Index() as place, value=ir.Call() as value) if (
+                    _is_ours(stmt) and patterns_of(stmt) & OWN and _is_array(place.base, self.facts)
+                ):
+                    rest = self._added(place, value, block[:at])
+                    if rest is not None:
+                        op = _IN_PLACE["+"]
+                        stmts[at] = ir.Update(place, op, rest, stmt.origin)
+        return ir.unless_same(stmts, block)
+
+    def _added(self, place: ir.Index, value: ir.Call, before: ir.Block) -> ir.Expr | None:
+        """What is stored besides what the entries hold; None where they may hold another value, or
+        where they may have no room for it (of the complex one, a real array)."""
+        terms = terms_of(value)
+        for term in (
+            terms if len(terms) > 1 and (self.facts.real or self.real.covers(value)) else ()
+        ):
+            match term:
+                case Product(1, (ir.Var(name),), ()) if self._holds(place, name, before):
+                    return build_sum(
+                        [t for t in terms if t is not term], lambda e: is_float(e, self.facts)
+                    )
+        return None
+
+    def _holds(self, place: ir.Index, name: str, before: ir.Block) -> bool:
+        """Whether entries hold what a name stands for since it was bound."""
+        names = ir.names_in(place) | {name}
+        for stmt in reversed(before):
+            match stmt:
+                case ir.Assign(target=str(bound), value=value) if bound == name:
+                    return place in (value, source_of(value))
+            effect = effect_of(stmt, self.facts)
+            if effect.fixed or effect.binds & names or self.sharing.meet(names, effect.writes):
+                return False
+        return False
 
 
 # --------------------------------------------------------------------------------------------------
