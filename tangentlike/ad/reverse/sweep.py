@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from ... import ir
 from ...analysis.saving import is_pop
 from ...analysis.structure import BlockKey, Structure, bound_by
+from ...ir.kind import INT
 from ..context import Context
 from ..loops import Leaf, backwards, leaves, length, rounds, sources_of
 from ..specialize.callees import CallSite
@@ -263,7 +264,7 @@ class Sweep:
     def _index(self, stmt: ir.Stmt, wanted: str) -> str:
         number = self.facts.number(stmt)
         if number not in self._indices:
-            self._indices[number] = self.context.names.fresh(wanted)
+            self._indices[number] = self.context.fresh(wanted, INT)
         return self._indices[number]
 
 

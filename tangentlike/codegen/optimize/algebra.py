@@ -128,13 +128,15 @@ def _with_halves(product: Product) -> Product:
         return product
     for at, factor in enumerate(factors):
         match factor:
-            case ir.Call(fn=fn, args=(over, ir.Const(float(by)))) if fn == DIV and _is_power(by):
+            case ir.Call(fn=fn, args=(over, ir.Const(int() | float() as by))) if (
+                fn == DIV and type(by) is not bool and _is_power(by)
+            ):
                 number, factors[at] = number / by, over
     divisors = []
     for divisor in product.divisors:
         if (
             isinstance(divisor, ir.Const)
-            and type(divisor.value) is float
+            and type(divisor.value) in (int, float)
             and _is_power(divisor.value)
         ):
             number /= divisor.value
