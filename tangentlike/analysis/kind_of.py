@@ -130,7 +130,7 @@ def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
         return OTHER
     match expr:
         case ir.Const(value):
-            return _literal(value)
+            return literal(value)
         case ir.Ref(obj=obj):
             return _live(expr.text, obj)
         case ir.Display():
@@ -167,7 +167,7 @@ def item_kind(base: Kind, book: Any) -> Kind:
     return _entry(base, element_kind(base), book)
 
 
-def _literal(value: Any) -> Kind:
+def literal(value: Any) -> Kind:
     if value is None:
         return NOTHING
     if isinstance(value, bool):

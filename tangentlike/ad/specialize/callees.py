@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from ... import ir
 from ...analysis.evidence import told_apart
+from ...analysis.kind_of import literal
 from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function
 from ...analysis.outside import Outside
@@ -441,8 +442,12 @@ class Callees:
 
 
 def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
-    """What a callee is told of its arguments: nothing of those that it tells apart itself."""
+    """What a callee is told of its arguments, and of the defaults of those that a call does not
+    give: nothing of those that it tells apart itself."""
     apart = fact(told_apart, lowered.function)
+    left = (p for p in lowered.function.params if p.name not in kinds)
+    defaults = {p.name: p.default for p in left if isinstance(p.default, ir.Const)}
+    kinds = {**kinds, **{name: literal(default.value) for name, default in defaults.items()}}
     checked = checked_classes(lowered.function)
     told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
     sizes = _names_of_sizes(kinds)
