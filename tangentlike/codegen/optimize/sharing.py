@@ -174,6 +174,8 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return is_float(base, facts)
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("+", "-", "*", "@"):
             return any(is_float(a, facts) for a in args)
+        case ir.Call(fn=ir.Ref(obj=np.where), args=(_, *chosen)) if chosen:
+            return any(is_float(a, facts) for a in chosen)  # (whichever is chosen: of one dtype)
         case ir.Call(fn=ir.Ref(text="/")):
             return True
         case ir.Call(fn=ir.Ref(text="**"), args=(base, _)):
