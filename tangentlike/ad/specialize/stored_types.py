@@ -144,13 +144,13 @@ class _Scan:
         _Stores(self, lowered.function, self.kinds_of(lowered.function, given)).all()
 
     def called(self, obj: Any, given: Given) -> None:
-        """A function that is called with arguments of these kinds."""
+        """A function that is called with arguments of these kinds; with any, if none are given."""
         try:
             lowered = self.callees.lowered(obj)
         except UnsupportedError:
             self.unseen(given.values())
         else:
-            self.function(lowered, known_arguments(given, lowered))
+            self.function(lowered, known_arguments(given, lowered) if given else {})
 
     def unseen(self, kinds: Iterable[Kind]) -> None:
         """Code that is not seen gets values of these kinds."""
