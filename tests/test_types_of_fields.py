@@ -516,3 +516,134 @@ def test_order_two():
 
     tl.check_grads(curved, (Pair(made(3), made(1)), SQUARE), wrt=(0, 1))
     tl.check_grads(of_each_rank, ([Pair(made(3), 0.1)], SQUARE), wrt=1, order=2)
+
+
+# ------------------------------------------------------------- objects that the function makes
+
+
+class Spring:
+    def __init__(self, k, c=0.5):
+        self.k = k
+        self.c = c
+        self.rounds = 0
+
+    def force(self, x):
+        return self.k * x + self.c * self.rounds
+
+    def widen(self, x):
+        self.k = self.k * x
+
+    def count(self, x):
+        self.rounds += x
+
+
+class Twin(Spring):
+    def __init__(self, k):
+        super().__init__(2.0 * k)
+        self.other = k
+
+
+def give(spring, k):
+    spring.k = k
+
+
+def by_method(k, x):
+    s = Spring(k)
+    s.widen(x)
+    return np.sum(s.force(2.0))
+
+
+def by_helper(k, x):
+    s = Twin(k)
+    give(s, x * k)
+    return np.sum(s.force(2.0) * s.other)
+
+
+def by_setattr(k, x):
+    s = Spring(k)
+    for name in ("k", "c"):
+        setattr(s, name, getattr(s, name) * x)
+    s.count(x)
+    return np.sum(s.force(2.0))
+
+
+def by_another_name(k, x):
+    s, t = Spring(k), Spring(x)
+    held, both = SimpleNamespace(inner=s), [t, Spring(1.0)]
+    held.inner.k = x * k
+    both[0].widen(x)
+    return np.sum(s.force(2.0)) + np.sum(t.force(3.0))
+
+
+def by_a_closure(k, x):
+    s = Spring(k)
+
+    def change(value):
+        s.k = value
+
+    change(x * k)
+    return np.sum(s.force(2.0))
+
+
+def in_a_loop(k, x):
+    s, total = Spring(k), 0.0
+    for _ in range(3):
+        total = total + s.force(2.0)
+        s.widen(x)
+        s.count(x)
+    return np.sum(total)
+
+
+def after_a_copy(k, x):
+    s = Spring(k)
+    t = copy.deepcopy(s)
+    t.widen(x)
+    return np.sum(t.force(2.0)) * s.force(1.0)
+
+
+def of_either_class(k, x):
+    s = Spring(k) if k > 0.5 else Twin(k)
+    if k > 0.6:
+        s.k = x * k
+    return np.sum(s.force(2.0))
+
+
+def made_by_helpers(k, x):
+    def make(value):
+        return Spring(value)
+
+    springs = [make(v) for v in (k, x, k * x)]
+    return sum(np.sum(s.force(2.0)) for s in springs)
+
+
+def set_later(k, x):
+    s = Spring(None)
+    s.k = k
+    return np.sum(s.force(x))
+
+
+CHANGING = (
+    *(by_method, by_helper, by_setattr, by_another_name, by_a_closure, in_a_loop),
+    *(after_a_copy, of_either_class, made_by_helpers, set_later),
+)
+
+
+@pytest.mark.parametrize("f", CHANGING, ids=[f.__name__ for f in CHANGING])
+def test_what_a_made_object_holds_may_change(f):
+    x = np.array([0.7, 1.3, 0.9])
+    for args in ((0.8, x), (0.8, 0.7), (0.8, x)):
+        tl.check_grads(f, args, wrt=(0, 1), order=2)
+
+
+def swung(k, x, steps):
+    s = Spring(k)
+    for _ in range(steps):
+        x = x - 0.1 * s.force(x)
+    return np.sum(x * x)
+
+
+def test_numbers_and_arrays_that_a_made_object_holds_are_known():
+    for x in (0.3, made(3)):
+        df = tl.grad(swung, wrt=(0, 1), example=(0.8, x, 3))
+        tl.check_grads(swung, (0.8, x, 3), wrt=(0, 1), order=2)
+        assert not HELPERS.search(df.source) and "s_bar.k" in df.source, df.source

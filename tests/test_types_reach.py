@@ -1,6 +1,7 @@
 """Ranks and axes of length 1 stay known through what joins, splits, reshapes and selects."""
 
 import copy
+import functools
 import itertools
 import re
 
@@ -363,3 +364,63 @@ def test_numbers_that_the_program_states_bound_without_a_helper(bound):
     share = tl.grad(turned)(at_bound)
     both = 0.5 * (2.0 * at_bound + at_bound**3) + 3.0 * bound * at_bound**2
     np.testing.assert_allclose(share, both)  # (half of a tie)
+
+
+# ------------------------------------------------------------------- what a call does not give
+
+
+def limited(r, d=1.0, *, e=2.0):
+    return np.where(np.abs(r) <= d, 0.5 * r * r, d * (np.abs(r) - 0.5 * d)) * e
+
+
+def powered(x, n=3, product=1.0):
+    return product if n == 0 else powered(x, n - 1, product * x)
+
+
+def weighted(x, w=None, scale=0.5):
+    return np.sum(x) * scale if w is None else np.sum(x * w) * scale
+
+
+def summed(x, total=0.0):
+    for i in range(3):
+        total = total + x * i
+    return total
+
+
+def given_or_not(x, y):
+    options, rest = {"d": y, "e": x}, (y,)
+    return np.sum(limited(x) + limited(x, *rest) + limited(y, **options) + limited(x, e=y))
+
+
+def given_to_itself(x, y):
+    return np.sum(powered(x) + powered(y, 2) + powered(x, 2, y))
+
+
+def chosen_by_default(x, y):
+    return weighted(x) + weighted(x, y) + np.sum(summed(x) * summed(y, x))
+
+
+def handed_on(x, y):
+    def called(fn, *args, **options):
+        return fn(*args, **options)
+
+    parts = called(limited, x) + called(limited, x, y) + functools.partial(limited, d=y)(x)
+    return np.sum(parts) + sum(np.sum(fn(x) + fn(x, y)) for fn in (limited, summed))
+
+
+DEFAULTS = (given_or_not, given_to_itself, chosen_by_default, handed_on)
+
+
+@pytest.mark.parametrize("f", DEFAULTS, ids=[f.__name__ for f in DEFAULTS])
+def test_defaults_are_what_a_call_does_not_give(f):
+    x, y = 0.4 * RNG.normal(size=2), 0.4 * RNG.normal(size=2)
+    for args in ((x, y), (x, 0.3), (0.3, y), (0.3, 0.6)):
+        tl.check_grads(f, args, wrt=(0, 1), order=2)
+
+
+def test_a_default_is_a_number_in_the_text():
+    def loss(x, y):
+        return np.sum(limited(x - y))
+
+    df = tl.grad(loss, example=(RNG.normal(size=3), RNG.normal(size=3)))
+    assert not HELPERS.search(df.source) and "reached" not in df.source, df.source

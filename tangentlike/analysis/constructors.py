@@ -652,6 +652,24 @@ def _record_values(call: ir.Call) -> dict[str, ir.Expr] | None:
     return {field: bound[param] for field, param in params if param in bound}
 
 
+def record_numbers(call: ir.Call) -> dict[str, float]:
+    """The numbers that fields of the instance have which a call of its class does not give: the
+    defaults of parameters, and constants of the `__init__`."""
+    cls, given = record_class(call), record_values(call)
+    called = isinstance(call.fn, ir.Ref) and call.fn.obj not in (instance, types.SimpleNamespace)
+    if cls is None or given is None or not called:
+        return {}
+    params = inspect.signature(cls).parameters
+    attributes = None if dataclasses.is_dataclass(cls) else plain_attributes(cls)
+    found: dict[str, Any] = {}
+    for name, value in (attributes or {p: ir.Var(p) for p in params}).items():
+        if isinstance(value, ir.Const):
+            found[name] = value.value
+        elif isinstance(value, ir.Var) and name not in given:
+            found[name] = params[value.name].default
+    return {name: number for name, number in found.items() if type(number) in (int, float)}
+
+
 def required_fields(call: ir.Call) -> tuple[str, ...] | None:
     """The fields of the instance that a call makes, where all of them must be given by position
     or by name; None for other calls."""

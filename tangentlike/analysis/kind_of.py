@@ -25,7 +25,14 @@ from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, NOTHING, OTHER, SET, UNK
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from .constructors import initialiser_of, is_replace, record_class, record_fields, record_values
+from .constructors import (
+    initialiser_of,
+    is_replace,
+    record_class,
+    record_fields,
+    record_numbers,
+    record_values,
+)
 from .operations import (
     gives_module,
     is_array_method,
@@ -280,14 +287,20 @@ def _named_tuple(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any)
 
 
 def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """An object made from values: its fields that hold objects, and those that hold dicts where
-    no method assigns them."""
+    """An object made from values: its fields that hold objects, those that hold dicts where no
+    method assigns them, and numbers and arrays, as far as what the program stores is such."""
     given = {n: kind_of(v, kinds, book) for n, v in (record_values(call) or {}).items()}
     dicts = {n for n, k in given.items() if k.form == "dict"}
     dicts -= assigned_attributes(cls) if dicts else set()
     nothing = {n: NONE for n in _left_out(call, cls) if n not in given}
     fields = [(n, k.checked if k.holds_objects else Kind("dict")) for n, k in given.items()]
     known = [(n, k) for n, k in fields if k.holds_objects or n in dicts]
+    numeric = [(n, k) for n, k in given.items() if k.form in ("number", "array")]
+    held = getattr(book, "held", None)
+    if held is not None:
+        numeric += [(n, literal(number)) for n, number in record_numbers(call).items()]
+    if numeric and held is not None:
+        known += [(n, k) for n, k in held(cls, dict(numeric)).items() if k != UNKNOWN]
     return Kind("object", cls=cls, fields=(*known, *nothing.items()))
 
 

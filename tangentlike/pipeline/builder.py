@@ -41,7 +41,7 @@ from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.method_lookup import KnownCallees
 from ..ad.specialize.methods import Methods
-from ..ad.specialize.stored_types import stored_kinds
+from ..ad.specialize.stored_types import Stored, stored_kinds
 from ..analysis.activity import (
     active_names,
     carrying_names,
@@ -94,6 +94,7 @@ class Builder:
         keeps: bool,
         has_complex: bool = False,
         reading: Reading = PLAIN_READING,
+        stored: Stored | None = None,
     ) -> None:
         self.reading = reading
         self.record = current()
@@ -103,6 +104,8 @@ class Builder:
         self.callees.variants.is_operation = self.book.knows
         if reading.objects:
             self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
+        self.book.stored = Stored() if stored is None else stored
+        self.stored_as_claimed = True
         self.methods = Methods(self.callees, self._kinds, self.book)
         read = self.callees.read
         self.callees.read = lambda lowered: self.read(read(lowered), {})
@@ -185,10 +188,18 @@ class Builder:
         ]
 
     def lasting(self, lowered: Lowered, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
-        """What is known of the arguments, and of all that they hold, while the function runs."""
-        if not any(kind.items or kind.item or kind.fields for kind in given.values()):
+        """What is known of the arguments, and of all that they hold, while the function runs. What
+        was taken to be stored in attributes of objects that are made here is made true, too."""
+        held = any(kind.items or kind.item or kind.fields for kind in given.values())
+        if not held and not self.book.claimed:
             return given
         stored = stored_kinds(lowered, given, self.callees, self._kinds, self.book)
+        self.stored_as_claimed = all(
+            stored.field_kind(cls, name, kind) == kind for cls, name, kind in self.book.claimed
+        )
+        if not self.stored_as_claimed and self.book.stored != Stored():
+            stored = Stored(anything=True)  # (asked again, it was another time not as claimed)
+        self.book.stored = stored
         return {name: stored.weakened(kind) for name, kind in given.items()}
 
     def close(self) -> None:

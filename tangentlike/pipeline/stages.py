@@ -16,6 +16,7 @@ import numpy as np
 from .. import ir
 from ..ad.normalize.shadow_calls import as_functions
 from ..ad.request import Reading, Request
+from ..ad.specialize.stored_types import Stored
 from ..analysis.declared import stated_classes
 from ..analysis.kinds import kinds_from_example
 from ..analysis.outer_objects import Changed
@@ -363,6 +364,7 @@ def _builder(
     given: Mapping[str, Kind],
     book: RuleBook | None,
     reading: Reading,
+    stored: Stored | None = None,
 ) -> tuple[Builder, Lowered, Mapping[str, Kind]]:
     """What makes the functions of a module, the main one as it is read there, and what stays true
     of its arguments while it runs. Derivatives that are called allow for complex values where the
@@ -378,7 +380,7 @@ def _builder(
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
-    build = Builder(used, keeps, request.has_complex, reading)
+    build = Builder(used, keeps, request.has_complex, reading, stored)
     with build.record.stage("resolved") as run:
         lowered = replace(lowered, function=as_functions(lowered.function))
         read = build.checkpoints.read(lowered, given)
@@ -386,10 +388,11 @@ def _builder(
         lasting = build.lasting(read, given)
         has_complex = request.has_complex or build.computes_complex(read, given, set())
         run.made = read.function
-    if lasting != given:
-        return _builder(lowered, request, lasting, book, reading)
+    stored = build.book.stored
+    if lasting != given or not build.stored_as_claimed:
+        return _builder(lowered, request, lasting, book, reading, stored)
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
-        return _builder(lowered, replace(request, has_complex=True), given, book, reading)
+        return _builder(lowered, replace(request, has_complex=True), given, book, reading, stored)
     build.real = not has_complex
     build.refuse_unread(read, reading.lent, given)
     return build, read, given

@@ -556,6 +556,16 @@ class KnownCallees:
         self.book = book
         self._callees = callees
         self.methods = MethodLookup(callees.made)
+        self.stored: Any = None  # what the program puts into attributes, where that is known
+        self.claimed: set[tuple[type, str, Kind]] = set()
+
+    def held(self, cls: type, given: Mapping[str, Kind]) -> dict[str, Kind]:
+        """What attributes hold while the program runs, of an object that is made with these."""
+        if self.stored is None:
+            return {}
+        found = {n: self.stored.field_kind(cls, n, k) for n, k in given.items()}
+        self.claimed.update((cls, n, found[n]) for n in given)
+        return found
 
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__[name] = getattr(self.book, name)  # (looked up once: asked often)

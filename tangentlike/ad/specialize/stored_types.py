@@ -76,7 +76,7 @@ class Stored:
             return kind.unheld
         kind = kind.map_inside(self.weakened)
         if kind.form == "object":
-            fields = ((n, self._field(kind.cls, n, k)) for n, k in kind.fields)
+            fields = ((n, self.field_kind(kind.cls, n, k)) for n, k in kind.fields)
             return replace(kind, fields=tuple((n, k) for n, k in fields if k != UNKNOWN))
         if kind.form == "list" and self.items is not None:
             return kind.with_item(_joined(kind.whole_item, self.items))
@@ -84,7 +84,10 @@ class Stored:
             return self._dict(kind)
         return kind
 
-    def _field(self, cls: type | None, name: str, kind: Kind) -> Kind:
+    def field_kind(self, cls: type | None, name: str, kind: Kind) -> Kind:
+        """What stays true of an attribute that holds a value of this kind at first."""
+        if self.anything:
+            return kind.unheld if kind.holds_objects else UNKNOWN
         stored = self.attributes.items()
         found = (k for (of, n), k in stored if n == name and (of is cls or None in (of, cls)))
         return _joined(kind, *found)
