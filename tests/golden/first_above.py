@@ -1,6 +1,5 @@
 # for xs: float[:], level: float
 import numpy as np
-from tangentlike.runtime import add_at
 
 
 def first_above_grad(xs, level):
@@ -20,5 +19,5 @@ def first_above_grad(xs, level):
         x_bar = 0.0                          # if x < 0.0:
         if not x < 0.0:
             x_bar += 2.0 * x                 # total += x * x
-        add_at(xs_bar, i, x_bar)
+        xs_bar[i] += x_bar
     return xs_bar

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import add_at, unbroadcast, unstack, zeros_like
+from tangentlike.runtime import unbroadcast, unstack, zeros_like
 
 
 def moving_average_grad(xs: np.ndarray, rate: float):
@@ -29,5 +29,5 @@ def moving_average_grad(xs: np.ndarray, rate: float):
         x_bar = product2_bar * rate
         mean_bar = product_bar * (1.0 - rate)
         rate_bar += np.sum(product2_bar * x) - np.sum(product_bar * mean)
-        add_at(xs_bar, i, x_bar)
+        xs_bar[i] += x_bar
     return xs_bar, rate_bar

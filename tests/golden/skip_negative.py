@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import add_at
 
 
 def skip_negative_grad(xs: np.ndarray, w: float):
@@ -28,5 +27,5 @@ def skip_negative_grad(xs: np.ndarray, w: float):
             product_bar = 0.5 * sqrt_product_bar / sqrt_product
             w_bar += product_bar * x
             x_bar += product_bar * w
-        add_at(xs_bar, i, x_bar)
+        xs_bar[i] += x_bar
     return xs_bar, w_bar
