@@ -333,3 +333,53 @@ def test_the_tangent_of_a_tangent_of_a_copy_is_a_copy(f: Any) -> None:
     expected = expected_curvature(f, args, *along)
     for way in SECOND_ORDER:
         assert way(f, args, (0, 1), *along, []) == pytest.approx(expected, rel=1e-5), way
+
+
+# ------------------------------------------------------ what derivatives inside give is written
+
+
+def squared_sum(v, w):
+    return np.sum((v + w) ** 2)
+
+
+def of_both(x, w):
+    a, b = tl.grad(squared_sum, wrt=(0, 1))(x, w)
+    a *= 3.0
+    return np.sum(a * b)
+
+
+def of_value_and_both(x, w):
+    value, (a, b) = tl.value_and_grad(squared_sum, wrt=(0, 1))(x, w)
+    a[0] = 3.0
+    return np.sum(a * b) * value
+
+
+def of_items(x, w):
+    def taken_apart(p):
+        a, b = p
+        return squared_sum(a, b)
+
+    g = tl.grad(taken_apart)([x, w])
+    g[0] *= 3.0
+    return np.sum(g[0] * g[1])
+
+
+def of_a_seed(x, w):
+    seed = w * 2.0
+    _, pull = tl.vjp(lambda v: v + 1.0, x)
+    (g,) = pull(seed)
+    g *= 3.0
+    return np.sum(g * seed * x)
+
+
+def of_a_tangent(x, w):
+    along = w * 2.0
+    (y, z), (t, u) = tl.jvp(lambda v: (v, v), (x,), (along,))
+    t *= 3.0
+    y += w  # (what the function gives is `x` itself)
+    return np.sum(t * u * along * y * z * x)
+
+
+@pytest.mark.parametrize("f", [of_both, of_value_and_both, of_items, of_a_seed, of_a_tangent])
+def test_what_a_derivative_gives_is_its_own(f):
+    tl.check_grads(f, (np.array([1.0, 2.0]), np.array([0.5, -0.3])), wrt=(0, 1), order=2)

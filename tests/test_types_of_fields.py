@@ -553,7 +553,7 @@ def by_method(k, x):
     return np.sum(s.force(2.0))
 
 
-def by_helper(k, x):
+def by_what_is_called(k, x):
     s = Twin(k)
     give(s, x * k)
     return np.sum(s.force(2.0) * s.other)
@@ -623,7 +623,7 @@ def set_later(k, x):
 
 
 CHANGING = (
-    *(by_method, by_helper, by_setattr, by_another_name, by_a_closure, in_a_loop),
+    *(by_method, by_what_is_called, by_setattr, by_another_name, by_a_closure, in_a_loop),
     *(after_a_copy, of_either_class, made_by_helpers, set_later),
 )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.evidence import told_apart
 from ...analysis.kind_of import literal
 from ...analysis.memory import Effects
@@ -29,6 +29,7 @@ from ...frontend.lower import Lowered, names_of
 from ...frontend.owners import mark_of
 from ...frontend.primal import emitted_of
 from ...ir.facts import fact
+from ...ir.index import all_names
 from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import TRIMMED, sliced
@@ -272,6 +273,8 @@ class Callees:
                 found.function, params=params, empties=empties, shadows=shadows
             )
             found = dataclasses.replace(found, function=as_functions(function))
+            if derivative is not None:
+                found = _with_results_apart(found, obj, self.builder.effects(found, {}))
             self._lowered[id(obj)] = self.unsettled[id(obj)] = found  # (it may call itself)
             try:
                 self._lowered[id(obj)] = self.read(found)
@@ -464,6 +467,46 @@ def _names_of_sizes(kinds: Mapping[str, Kind]) -> dict[Dim, Dim]:
             if size != 1 and is_named(size):
                 names.setdefault(size, f"{name}.{axis}{MANY if is_many(size) else ''}")
     return names
+
+
+_BESIDE_A_VALUE = ("value_and_grad", "adjoint", "tangent")
+
+
+def _with_results_apart(lowered: Lowered, obj: Any, effects: Effects) -> Lowered:
+    """A derivative that gives adjoints, or tangents, which are objects of their own, as those are
+    that a call of it gives: its text may give one array twice, or the seed. What the function
+    itself gives stays what it is."""
+    request = mark_of(obj, "tangentlike").inner.request
+    both = request.has_aux or request.mode in _BESIDE_A_VALUE
+    shares = effects.twice or effects.returned
+    if not shares or not (both or request.mode in ("grad", "change")):
+        return lowered
+    place = 0 if request.mode == "grad" else 1  # of what is copied, among two
+    function = lowered.function
+    names, copy = Names(all_names(function)), ir.Ref("copy", runtime.copy)
+
+    def one(stmt: ir.Stmt) -> ir.Instead:
+        if not isinstance(stmt, ir.Return) or stmt.value is None:
+            return stmt
+        copies: list[ir.Stmt] = []
+
+        def apart(value: ir.Expr) -> ir.Expr:
+            if not isinstance(value, ir.Var):
+                return ir.rebuild(value, apart) if isinstance(value, ir.Display) else value
+            own = names.fresh(value.name)
+            copies.append(ir.Assign(own, ir.Call(copy, (value,)), stmt.origin))
+            return ir.Var(own)
+
+        match stmt.value:
+            case ir.Display(items=(first, second)) if both:
+                pair = (apart(first), second) if place == 0 else (first, apart(second))
+                value: ir.Expr = dataclasses.replace(stmt.value, items=pair)
+            case _:
+                value = stmt.value if both else apart(stmt.value)
+        return (*copies, dataclasses.replace(stmt, value=value))
+
+    made = dataclasses.replace(function, body=ir.rewrite(function.body, after=one))
+    return dataclasses.replace(lowered, function=made)
 
 
 def _without_result(lowered: Lowered) -> Lowered:
