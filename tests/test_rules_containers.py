@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import operator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike import runtime
+from tangentlike import ir, runtime
+from tangentlike.ad.reverse.adjoints import may_make_list
 from tests.programs import container_calls as programs
 from tests.sampled import one_in
 
@@ -226,3 +229,63 @@ def test_the_operations_have_rules(op):
     from tangentlike.rules.book import default_book
 
     assert default_book().find(op) is not None
+
+
+# ------------------------------------------------------------- arrays in one branch, lists in another
+
+
+def arrays_or_lists(x, n):
+    w = x if n == 5 else [x[0] * 2.0, x[1] * x[0]]
+    f, c, q = np.fft.fft(w), np.cumsum(w), np.polyval(w, 2.0)
+    return np.sum(np.abs(f) ** 2) + np.sum(c**2) * w[0] + q**2 * np.mean(w) + np.max(w) * w[1]
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_adjoints_of_what_may_be_a_list_are_added_item_by_item(n):
+    def outer(x, n):
+        return arrays_or_lists(x, n) * arrays_or_lists(2.0 * x, n)
+
+    for f in (arrays_or_lists, outer):
+        tl.check_grads(f, (np.array([0.7, 1.3]), n), order=2 if n == 5 else 1)
+
+
+def _given_back(function):
+    """The expressions that a function gives back, with what its names were bound to in them."""
+    own = [n for n in ast.walk(function) if n is not function]
+    nested = (ast.FunctionDef, ast.Lambda)
+    inner = {id(part) for n in own if isinstance(n, nested) for part in ast.walk(n)}
+    bound = {}
+    for stmt in own:
+        for target in getattr(stmt, "targets", ()):
+            if isinstance(target, ast.Name):
+                bound.setdefault(target.id, []).append(stmt.value)
+    found = [n.value for n in own if isinstance(n, ast.Return) and n.value and id(n) not in inner]
+    for value in found:
+        if isinstance(value, ast.IfExp):
+            found += [value.body, value.orelse]
+        elif isinstance(value, ast.Name):
+            found += bound.pop(value.id, [])
+    return found
+
+
+def test_helpers_that_give_lists_are_all_known():
+    texts = (path.read_text() for path in Path(runtime.__file__).parent.glob("*.py"))
+    functions = {
+        stmt.name: _given_back(stmt)
+        for text in texts
+        for stmt in ast.parse(text).body
+        if isinstance(stmt, ast.FunctionDef)
+    }
+    lists = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
+    giving, before = {"list", "dict"}, 0
+    while before != len(giving):
+        before = len(giving)
+        for name, values in functions.items():
+            called = {getattr(getattr(v, "func", None), "id", "") for v in values}
+            if called & giving or any(isinstance(v, lists) for v in values):
+                giving.add(name)
+    assert {"accumulate", "copy", "fft_bar"} <= giving
+    kept = {"contents", "saved_contents"}  # (of what is saved: no adjoints)
+    helpers = {n: getattr(runtime, n) for n in giving - kept if hasattr(runtime, n)}
+    unknown = [n for n, obj in helpers.items() if not may_make_list(ir.Ref(n, obj))]
+    assert not unknown

@@ -49,7 +49,12 @@ _MAY_MAKE_LISTS = (
     *("attributes_bar", "named_items_bar"),
     *("split_like", "products_of_others", "products_of_pairs", "difference_over", "parted_items"),
     *("record_item", "record_item_bar", "field_dot", "saved_attribute", "saved_attribute_bar"),
-    *("hooked", "unnested", "spaced_gradient", "grid_dot"),
+    *("hooked", "unnested", "spaced_gradient", "grid_dot", "cast_like", "unreduce", "polyval_bar"),
+    *("by_level", "items_into", "live_items", "own", "saved_item", "tie_shares", "broadcast_like"),
+    *(
+        f"{name}_bar"
+        for name in ("fft", "fftn", "ifft", "ifftn", "irfft", "irfftn", "rfft", "rfftn")
+    ),
 )
 
 
@@ -324,7 +329,7 @@ class Adjoints:
         if kind is not None and kind.form != "unknown":
             return False
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
-            return _may_make_list(value.fn) or _is_of_user(value.fn.obj)
+            return may_make_list(value.fn) or _is_of_user(value.fn.obj)
         unknown = ir.Var | ir.Index | ir.Attribute | ir.Call | ir.Display
         return isinstance(value, unknown)
 
@@ -338,7 +343,7 @@ def _is_field(target: ir.Expr) -> bool:
     return isinstance(target, ir.Attribute) and target.name not in VIEW_ATTRIBUTES
 
 
-def _may_make_list(fn: ir.Ref) -> bool:
+def may_make_list(fn: ir.Ref) -> bool:
     """Whether a helper may give a list or a dict: two such are not added by `+`."""
     if fn.text in _MAY_MAKE_LISTS:
         return True
