@@ -49,7 +49,7 @@ def Cell_step_bwd(tape, self_h2_seed, self_bar):
     ) = tape
     self_bar.h += self_h2_seed               # return self.h
     self.count = self_saved2
-    self_bar.count = zeros_like(self.count)  # self.count = self.count + 1
+    self_bar.count = 0.0                     # self.count = self.count + 1
     self.h = self_saved
     # self.h = np.tanh(self.w @ self.h + self.u * x)
     tanh_total_bar = part_like(self_bar.h, tanh_total)

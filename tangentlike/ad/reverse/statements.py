@@ -755,7 +755,8 @@ def reverse_store(
         adjoints.assign(own, taken)
     elif given:
         adjoints.contribute(given, taken)
-    zero = ir.Call(context.helper("zeros_like"), (field,))
+    held = context.kind_of(field).form == "number"
+    zero = ir.Const(0.0) if held else ir.Call(context.helper("zeros_like"), (field,))
     adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
     if own:
         adjoints.contribute(given, ir.Var(own))
