@@ -250,21 +250,6 @@ BLOCKS = {
         "# adjoint\ny = A_bar[k].copy() * x\nA_bar[k] = 0.0\n",
         "y = A_bar[k] * x\nA_bar[k] = 0.0\n",
     ),
-    "delayed pop": (
-        delay_restores,
-        """
-        # adjoint
-        t = h
-        h = h_saved.pop()
-        s_bar = h_bar * t
-        w_bar += s_bar * h
-        """,
-        """
-        s_bar = h_bar * h
-        h = h_saved.pop()
-        w_bar += s_bar * h
-        """,
-    ),
     "a binding that waits for readers before and after it": (
         delay_restores,
         """
