@@ -508,7 +508,7 @@ class Builder:
         """Whether the whole of a function does no more to its arguments than what is left of it
         where something was cut out."""
         if self._whole is None:
-            self._whole = Builder(self.book.book, keeps=False)
+            self._whole = Builder(self.book.book, keeps=False, stored=Stored(anything=True))
         with cutting(None):
             whole = self._whole.callees.effects(obj)
         return whole is not None and whole == self.callees.effects(obj)

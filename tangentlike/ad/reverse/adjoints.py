@@ -182,7 +182,8 @@ class Adjoints:
         if len(steps) == 1 and self._is_number(base):  # `top[..., None]` of a NumPy scalar
             self.contribute(base, ir.Call(self.context.numpy("sum"), (self.bar(item),)))
             return
-        if self.context.kind_of(ir.Var(base)).form == "array" and len(steps) > 1:
+        form = self.context.kind_of(ir.Var(base)).form
+        if form == "array" and len(steps) > 1:
             steps = self._one_key(steps)
             last = steps[-1]
         for outer in steps[:-1]:
@@ -193,7 +194,6 @@ class Adjoints:
             self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
             return
         basic = once or surely_basic(last, self.context.kind_of)
-        form = self.context.kind_of(ir.Var(base)).form
         own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
         if own and form in ("list", "tuple", "dict"):
             # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)

@@ -260,14 +260,17 @@ class Statements:
 
     def _unpack_copy(self, names: tuple[str, ...], base: str, key: Step) -> None:
         """`a, b = A[[0, 2]]` reversed: `add_at(A_bar, [0, 2], [a_bar, b_bar])`."""
-        adjoints = self.adjoints
-        for name in names:
-            if not adjoints.present(name):
-                adjoints.zero(name)
-        items: ir.Expr = ir.Display("list", tuple(map(adjoints.handed_over, names)))
+        items = self._handed_over(names)
         if self.context.kind_of(ir.Var(base)).form in ("array", "value"):
             items = ir.Call(self.context.numpy("stack"), (items,))
-        adjoints.add_at(base, key, items)
+        self.adjoints.add_at(base, key, items)
+
+    def _handed_over(self, names: tuple[str, ...]) -> ir.Expr:
+        """The adjoints of some names as a list, zeros for those that have none."""
+        for name in names:
+            if not self.adjoints.present(name):
+                self.adjoints.zero(name)
+        return ir.Display("list", tuple(map(self.adjoints.handed_over, names)))
 
     def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
         """`a, b = t` reversed: `t_bar = [a_bar, b_bar]` where nothing was added to it so far, else
@@ -275,14 +278,9 @@ class Statements:
         if base not in self.active:
             return
         if not keys and self._is_all_of(target, base):
-            adjoints = self.adjoints
-            names = ir.target_names(target)
-            for name in names:
-                if not adjoints.present(name):
-                    adjoints.zero(name)
-            items = tuple(map(adjoints.handed_over, names))
-            adjoints.assign(adjoints.bar(base).name, ir.Display("list", items))
-            adjoints.state[base] = BORROWED
+            items = self._handed_over(ir.target_names(target))
+            self.adjoints.assign(self.adjoints.bar(base).name, items)
+            self.adjoints.state[base] = BORROWED
             return
         for position, part in enumerate(target):
             assert isinstance(part, str)  # nested targets were unpacked in steps

@@ -87,7 +87,7 @@ class Stored:
     def field_kind(self, cls: type | None, name: str, kind: Kind) -> Kind:
         """What stays true of an attribute that holds a value of this kind at first."""
         if self.anything:
-            return kind.unheld if kind.holds_objects else UNKNOWN
+            return UNKNOWN
         stored = self.attributes.items()
         found = (k for (of, n), k in stored if n == name and (of is cls or None in (of, cls)))
         return _joined(kind, *found)

@@ -431,7 +431,6 @@ def statement_width(stmt: ir.Stmt, indentation: int) -> int:
 
 _WIDEST = 13
 _COUNTING = ("+", "-", "*", "//", "%")
-_DERIVED = ("adjoint", "tangent")
 
 
 def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
@@ -546,7 +545,7 @@ class _Repeating(Asking):
 
 def _is_negation(stmt: ir.Assign) -> bool:
     """`product_bar = -difference_bar`."""
-    derived = stmt.origin.role in _DERIVED and DERIVED_NAME.search(str(stmt.target))
+    derived = _is_derived(stmt) and DERIVED_NAME.search(str(stmt.target))
     return bool(derived) and is_operation(stmt.value, NEG) and type(stmt.value.args[0]) is ir.Var  # type: ignore[union-attr]
 
 
