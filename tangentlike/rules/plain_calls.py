@@ -311,7 +311,7 @@ def _enumerates(stmt: ir.Stmt) -> str | None:
 # Distributions of SciPy that hold their parameters, spelled as calls that are given them.
 
 # Interpolants likewise: `f = CubicSpline(x, y, bc_type="natural")` and `f(q)` are
-# `interpolated(CubicSpline, q, x, y, 0, "bc_type", "natural")`.
+# `interpolant(CubicSpline, ("bc_type", "natural"), q, x, y, 0)`.
 
 
 _INTERPOLANTS = ("Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline")
@@ -400,10 +400,10 @@ def _interpolated(made: ir.Call, call: ir.Call) -> ir.Call:
     assert isinstance(made.fn, ir.Ref)
     bound = inspect.signature(made.fn.obj).bind(*made.args, **dict(made.kwargs)).arguments
     x, y, *_ = bound.values()
-    told = [part for name in list(bound)[2:] for part in (ir.Const(name), bound[name])]
+    told = tuple(part for name in list(bound)[2:] for part in (ir.Const(name), bound[name]))
     order = (*call.args[1:], *(value for _, value in call.kwargs)) or (ir.Const(0),)
-    fn = ir.Ref("interpolated", runtime.interpolated)
-    return ir.Call(fn, (made.fn, call.args[0], x, y, *order, *told), at=call.at)
+    fn, options = ir.Ref("interpolant", runtime.interpolant), ir.Display("tuple", told)
+    return ir.Call(fn, (made.fn, options, call.args[0], x, y, *order), at=call.at)
 
 
 def _is_distribution(obj: Any) -> bool:

@@ -422,15 +422,6 @@ def evaluated(y, f, q, nu=0):
     dy_dq = evaluated(f, q, nu + 1)
 
 
-@rule(runtime.interpolated, kind=unknown)
-def interpolated(z, maker, q, x, y, nu=0, *options):
-    matrix = interpolation_matrix(maker, options, q, x, y, nu)
-    slope = interpolant(maker, options, q, x, y, nu + 1)
-    z_dot = matrix @ y_dot + slope * q_dot
-    q_bar = z_bar * conj(slope)
-    y_bar = np.tensordot(z_bar, matrix, np.ndim(q))
-
-
 @rule(runtime.interpolant, kind=unknown)
 def interpolant(z, maker, options, q, x, y, nu=0):
     matrix = interpolation_matrix(maker, options, q, x, y, nu)

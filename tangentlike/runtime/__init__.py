@@ -52,7 +52,6 @@ from .calculus import (
     interp_slope,
     interp_slope_bar,
     interpolant,
-    interpolated,
     interpolation_matrix,
     interval,
     spaced_gradient,

@@ -342,14 +342,9 @@ def _slopes_between(f: Any, q: Any, nu: int) -> Any:
     return np.where(np.reshape(outside, np.shape(q) + rest), 0.0, slopes)[()]
 
 
-def interpolated(maker: Any, q: Any, x: Any, y: Any, nu: int = 0, *options: Any) -> Any:
+def interpolant(maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0) -> Any:
     """`maker(x, y, **options)` at `q`, or its derivative; `options` are names, each followed by its
     value."""
-    return interpolant(maker, options, q, x, y, nu)
-
-
-def interpolant(maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0) -> Any:
-    """`interpolated` with its options in one tuple."""
     told = dict(zip(options[::2], options[1::2], strict=True))
     return evaluated(maker(x, y, **told), q, nu)
 
