@@ -150,6 +150,8 @@ class Rematerialisation:
         self, name: str, reader: ir.Stmt, at_entry: bool, block: ir.Block
     ) -> tuple[ir.Stmt, bool]:
         """The same, where restoring what a later statement wrote reads the name before that."""
+        if not any(name in places for places in self.reads.places.values()):
+            return reader, at_entry
         for stmt in reversed(block):
             inside = map(self.facts.number, ir.statements((stmt,)))
             if any(name in self.reads.places.get(number, ()) for number in inside):

@@ -252,9 +252,15 @@ def statements(block: Block) -> Iterator[Stmt]:
     found: list[Stmt] = []
     for stmt in block:
         found.append(stmt)
-        for inner in blocks(stmt):
-            found += statements(inner)
+        if is_compound(stmt):
+            found += _within(stmt)
     return iter(found)
+
+
+@of_node
+def _within(stmt: Stmt) -> tuple[Stmt, ...]:
+    """All statements in the blocks of a statement (most passes leave most of these as they are)."""
+    return tuple(itertools.chain.from_iterable(map(statements, blocks(stmt))))
 
 
 def walk_statement(stmt: Stmt) -> Iterator[Expr]:

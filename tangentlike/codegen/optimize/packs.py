@@ -167,6 +167,7 @@ class _Side:
         self.facts = facts
         self.index = fact(ProgramIndex, function)
         self.pinned = pinned_names(function, facts)
+        self._known: dict[int, tuple[frozenset[str], frozenset[str]]] = {}  # by id of a statement
 
     def block_of(self, stmt: ir.Stmt) -> tuple[int, int]:
         number = self.index.number(stmt)
@@ -184,7 +185,7 @@ class _Side:
 
     def bound(self, stmt: ir.Stmt) -> frozenset[str]:
         """The names that a statement binds, or updates as it may a number."""
-        return effect_of(stmt, self.facts).binds | _updated(stmt)
+        return self._bound_and_touched(stmt)[0]
 
     def changes(self, stmt: ir.Stmt, effect: Effect) -> bool:
         """Whether what an expression with this effect gives may be another after a statement."""
@@ -193,7 +194,15 @@ class _Side:
         return not known.can_move(effect, (own,)) or not effect.reads.isdisjoint(_updated(stmt))
 
     def touched(self, stmt: ir.Stmt) -> frozenset[str]:
-        return effect_of(stmt, self.facts).reads | self.bound(stmt)
+        return self._bound_and_touched(stmt)[1]
+
+    def _bound_and_touched(self, stmt: ir.Stmt) -> tuple[frozenset[str], frozenset[str]]:
+        known = self._known.get(id(stmt))
+        if known is None:
+            effect = effect_of(stmt, self.facts)
+            bound = effect.binds | _updated(stmt)
+            known = self._known[id(stmt)] = bound, effect.reads | bound
+        return known
 
 
 def _steps(stmts: Iterable[ir.Stmt], stops: Callable[[ir.Stmt], bool]) -> int:

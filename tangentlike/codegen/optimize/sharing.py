@@ -213,7 +213,7 @@ class Sharing:
         self._members: dict[str, list[str]] | None = None
         protected = _protected(function, facts)
         self._join([OUTSIDE, *(p for p in function.param_names if p not in protected)])
-        for stmt in ir.statements(function.body):
+        for stmt in function.body:
             for group in _groups(stmt, facts):
                 self._join(group)
         self._function = function
@@ -287,13 +287,17 @@ def _protected(function: ir.Function, facts: Facts) -> frozenset[str]:
 
 
 def _groups(stmt: ir.Stmt, facts: Facts) -> tuple[tuple[str, ...], ...]:
-    """Sets of names that a statement makes share memory."""
+    """Sets of names that a statement, and those in it, make share memory."""
     key = -id(stmt)  # the same cache as effects, other half
     known = facts.cache.get(key)
     if known is None or known[0] is not stmt:
-        known = facts.cache[key] = (stmt, tuple(_joined(stmt, facts)))
-    groups: tuple[tuple[str, ...], ...] = known[1]
-    return groups
+        groups = [*_joined(stmt, facts)]
+        for block in ir.blocks(stmt):
+            for inner in block:
+                groups += _groups(inner, facts)
+        known = facts.cache[key] = (stmt, tuple(groups))
+    found: tuple[tuple[str, ...], ...] = known[1]
+    return found
 
 
 def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
