@@ -119,7 +119,7 @@ def test_the_function_handed_back() -> None:
     assert "def product_grad(" in df.source
     # (What stands by itself also checks what it was made for.)
     lines = df.source.splitlines(keepends=True)
-    shown = "".join(line for line in lines if "require_types(" not in line)
+    shown = "".join(line for line in lines if "@for_types(" not in line)
     assert inspect.getsource(df).strip() in shown
     assert tuple(df.stages) == STAGE_NAMES
     compile(df.source, "text", "exec")

@@ -69,7 +69,7 @@ def test_both_sides_and_every_stage_are_there() -> None:
     for line in (*loss.__code__.co_varnames, "h = cell(h, w)", "def cell(h, w):"):
         assert line in plain.replace(": Any", "").replace(" -> Any", "")
     for line in tl.value_and_grad(loss, (0, 1)).source.splitlines():
-        assert line.strip() in plain or "require_types" in line  # (checked in files only)
+        assert line.strip() in plain or "for_types" in line  # (checked in files only)
     for tab in ("lowered", "derived", "simplified", "emitted"):
         assert f'data-tab="{tab}"' in report.html
     assert np.array_equal(report.result[1][0], tl.grad(loss)(W, H, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.codegen.print.short_forms import SHORT
 from tangentlike.runtime import require_types
+from tangentlike.runtime.stated_types import required_by
 from tests import agreement
 from tests.generator import loaded
 
@@ -140,21 +143,77 @@ def test_a_saved_text_is_right_or_says_what_it_was_made_for(f, every, way):
     assert refused or f in (of_pairs, powered)
 
 
+def weighted(w, x, k=2.0, *, s=0.5):
+    return np.sum(np.tanh(x @ w) ** 2) * k + s * np.sum(w**3)
+
+
+def saved(derivative: Any, folder: Any, monkeypatch: Any, name: str) -> Any:
+    """The function in a file of the text."""
+    (folder / f"{name}.py").write_text(derivative.source)
+    monkeypatch.syspath_prepend(folder)
+    return getattr(importlib.import_module(name), derivative.__name__)
+
+
+def test_a_saved_text_that_is_read_again_checks_its_arguments_again(tmp_path, monkeypatch):
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    gradient = tl.grad(weighted)
+    expected = gradient(A, x)
+    first = saved(gradient, tmp_path, monkeypatch, "saved_once")
+    assert "@for_types('w: float[n], x: float[:, n], k, s: float')\n" in gradient.source
+    assert np.array_equal(first(A, x), expected)
+    assert np.array_equal(first(w=A, x=x, s=0.25), gradient(A, x, s=0.25))
+
+    of_saved, own = tl.jacobian(first), tl.jacobian(gradient)
+    np.testing.assert_allclose(of_saved(A, x), own(A, x), rtol=1e-12)
+    step = 1e-6 * np.eye(3)
+    slopes = [(first(A + d, x) - first(A - d, x)) / 2e-6 for d in step]
+    np.testing.assert_allclose(of_saved(A, x), slopes, rtol=1e-6)
+
+    def within(w, x):
+        return np.sum(first(w, x) ** 2)
+
+    second = tl.grad(within)
+    np.testing.assert_allclose(second(A, x), 2.0 * own(A, x) @ expected, rtol=1e-12)
+    second = saved(second, tmp_path, monkeypatch, "saved_twice")
+    for run in (first, second, of_saved, within):
+        with pytest.raises((TypeError, tl.UnsupportedError), match="arguments of other types"):
+            run(A[:1], x[:, :1])
+
+
+def test_the_check_of_a_standalone_file_is_the_same():
+    values = (1, 2.5, 1j, np.float32(2.0), np.array(1.0), A[:1], A, A > 0.5, A[:2], M, M[:1], [0.3])
+    texts = ("float", "int", "number", "float[]", "float[n]", "float[3]", "bool[:]", "float[n, ?]")
+    for (one, other), (x, y) in itertools.product(
+        itertools.product(texts, repeat=2), itertools.product(values, repeat=2)
+    ):
+        stated = f"a, b: {one}" if one == other else f"a: {one}, b: {other}"
+        assert accepts(require_types, stated, x, y) == accepts(SHORT["require_types"], stated, x, y)
+
+
+def accepts(check: Any, *stated: Any) -> bool:
+    try:
+        check(*stated)
+    except TypeError:
+        return False
+    return True
+
+
 def test_what_no_type_changes_is_not_checked():
     def cubes(a, b):
         return np.sum(a**3) * 0.5
 
     derivative = tl.grad(cubes, example=(A, B))
-    assert "require_types" not in derivative.source
+    assert "for_types" not in derivative.source
     derivative = tl.grad(cubes)
     derivative(A, B)
-    assert "require_types" not in derivative.source
+    assert "for_types" not in derivative.source
 
 
 def test_texts_in_this_process_check_nothing():
     derivative = tl.grad(product, wrt=(0, 1), example=(A, B))
-    assert "require_types" in derivative.source
-    assert "require_types" not in derivative.__wrapped__.__code__.co_names
+    assert "for_types" in derivative.source
+    assert not {"require_types", "for_types"} & set(derivative.__wrapped__.__code__.co_names)
+    assert required_by(derivative.__wrapped__) == (derivative.__wrapped__, ())
     for args in PAIRS[:-1]:
         got, expected = slopes_of(derivative, product, args, (0, 1))
         assert got == pytest.approx(expected, rel=1e-6)

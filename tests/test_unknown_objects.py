@@ -7,6 +7,7 @@ was zero, or an error of Python's.
 import functools
 import importlib
 import math
+import re
 import sys
 import types
 from typing import Any
@@ -207,8 +208,8 @@ def test_source_before_a_call_is_for_the_defaults(f):
     namespace = {"np": np}
     exec(shown, namespace)
     assert np.allclose(namespace[f"{f.__name__}_grad"](X), df(X))
-    assert "require_types('xp: " in df.source
-    with pytest.raises(TypeError, match="for arguments of other types: it is for xp: "):
+    assert re.search(r"@for_types\('.*xp: ", df.source)
+    with pytest.raises(TypeError, match="for arguments of other types: it is for .*xp: "):
         namespace[f"{f.__name__}_grad"](X, math)
     assert "np.zeros" in str(tl.autodiff(f, mode="forward").source)
 
@@ -218,7 +219,7 @@ def test_specialised_source_refuses_other_arguments():
     df(X)
     namespace = {}
     exec(str(df.source), namespace)
-    with pytest.raises(TypeError, match="for xp: None"):
+    with pytest.raises(TypeError, match="for .*xp: None"):
         namespace["none_or_module_grad"](X, math)
 
 

@@ -36,13 +36,13 @@ def test_the_text_is_that_of_the_types_of_the_last_call():
     gradient = tl.grad(lambda a, b: np.sum(np.tanh(a + b) * a), wrt=(0, 1))
     assert "unbroadcast" in gradient.source and not gradient.versions
     gradient(VECTOR, VECTOR + 1.0)
-    assert "require_types('a: float[n], b: float[n]', a, b)" in gradient.source
+    assert "@for_types('a, b: float[n]')\n" in gradient.source
     assert "unbroadcast" not in gradient.source
     gradient(MATRIX, VECTOR)
     assert "np.sum(" in gradient.source and "axis=0" in gradient.source
     assert list(gradient.versions) == ["a: float[n], b: float[n]", "a: float[:, n], b: float[n]"]
     assert gradient.versions["a: float[:, n], b: float[n]"] == gradient.source
-    assert "require_types('a: float, b: float', a, b)" in gradient.source_for(1.0, 2.0)
+    assert "@for_types('a, b: float')\n" in gradient.source_for(1.0, 2.0)
 
 
 SHAPES = [(), (1,), (3,), (1, 1), (1, 3), (2, 1), (2, 3)]
@@ -106,7 +106,7 @@ def test_writes_in_place():
     tl.check_grads(stepped, (RNG.normal(size=9), 0.1, 3), wrt=(0, 1), order=2)
     gradient = tl.grad(stepped, wrt=(0, 1))
     gradient(RNG.normal(size=9), 0.1, 3)
-    assert "from tangentlike.runtime import require_types\n" in gradient.source
+    assert "from tangentlike.runtime import for_types\n" in gradient.source
 
 
 def test_nothing_by_default():

@@ -30,6 +30,7 @@ from ..ir.index import references
 from ..ir.names import Names
 from ..ir.verify import check_program, fail
 from ..runtime.recent import Recent
+from ..runtime.stated_types import names_in, require_types, required_by
 from .attempts import refuse_contents
 from .comprehensions import is_generator
 from .cuts import cuts_made, raising, spot_of
@@ -164,7 +165,7 @@ def lower(
         # (Looked up, so that it is noted what these names mean now.)
         inner = tuple(_inner(scope.lookup(name), (*lent, *helpers), names) for name in helpers)
         params = with_lent(read.params, lent, scope)
-        read = replace(read, params=params, body=(*inner, *read.body))
+        read = replace(read, params=params, body=(*_checks(function, read), *inner, *read.body))
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__
@@ -173,6 +174,14 @@ def lower(
             Place(code.co_filename, code.co_firstlineno),
             "Break its longest expression, or its chain of `elif`, into several.",
         ) from None
+
+
+def _checks(function: types.FunctionType, read: Function) -> Iterator[ir.Stmt]:
+    """The checks of arguments that decorators of the text of a derivative make, as statements."""
+    for stated in required_by(function)[1]:
+        operands: tuple[Expr, ...] = (ir.Const(stated), *map(Var, names_in(stated)))
+        check = ir.Call(Ref(require_types.__name__, require_types), operands, at=read.place)
+        yield ir.Do(check, Origin(read.place))
 
 
 def _inner(helper: types.FunctionType, outer: tuple[str, ...], names: Names) -> Any:
@@ -281,7 +290,8 @@ def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
     """The Python function behind a function or a bound method."""
     fn = getattr(fn, "__func__", fn) if inspect.ismethod(fn) else fn
     if isinstance(fn, types.FunctionType):
-        return fn
+        function: types.FunctionType = required_by(fn)[0]
+        return function
     name = getattr(fn, "__name__", type(fn).__name__)
     hint = "Give a derivative rule for it with @tl.rule, or wrap it in a Python function."
     if isinstance(fn, functools.partial):

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..runtime.recent import Recent
+from ..runtime.stated_types import required_by
 from .checkpoints import inside_checkpoint
 from .owners import is_numerical, mark_of
 from .resolve import note_derivative
@@ -131,7 +132,8 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
         plain = Primal(bound.function, fn.__name__, fn, bound.args, bound.kwargs)
         return plain.around(operator.inner)
     if isinstance(fn, types.FunctionType) and not is_operation(fn):
-        return _KNOWN.put(id(fn), Primal(as_documented(fn) or fn, fn.__name__, fn))
+        inner, _ = required_by(fn)
+        return _KNOWN.put(id(fn), Primal(as_documented(inner) or inner, fn.__name__, fn))
     if isinstance(fn, types.MethodType):
         inner = primal_of(fn.__func__, arity)
         return Primal(inner.function, fn.__name__, fn, (*inner.args, fn.__self__), inner.kwargs)

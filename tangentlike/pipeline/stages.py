@@ -142,13 +142,13 @@ class Derived:
         """The text where it stands by itself: it checks the types that it was made for."""
         made = self.whole()
         return emit(
-            guarded(made.module, len(self.functions)), made.lowered.scope, made.scopes
+            guarded(made.module, len(self.functions), True), made.lowered.scope, made.scopes
         ).source
 
     def standalone(self, checks: bool = False) -> str:
         """The text of a file that needs only NumPy, and `checks` the types it was made for."""
         made = self.whole()
-        module = guarded(made.module, len(self.functions)) if checks else made.module
+        module = guarded(made.module, len(self.functions), False) if checks else made.module
         return standalone(module, made.lowered.scope, made.scopes)
 
 

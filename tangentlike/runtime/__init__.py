@@ -355,7 +355,7 @@ from .solving import (
     solved_equation,
     solved_motion,
 )
-from .stated_types import require_types
+from .stated_types import for_types, require_types
 from .statements import (
     NotDifferentiated,
     Unsuppressed,

@@ -7,7 +7,8 @@ not of length 1; all axes `n` are equally long.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,81 @@ def require_types(types: str, *values: Any) -> None:
     forms = [(x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in values]
     if _known_to_fit(types, *forms):
         return
-    stated = [part.partition(": ") for part in _parts(types)]
-    if not _fit([text for *_, text in stated], values):
-        given = ", ".join(f"{n}: {_type_of(x)}" for (n, *_), x in zip(stated, values, strict=True))
+    stated = _stated(types)
+    if not _fit([text for _, text in stated], values):
+        given = ", ".join(f"{n}: {_type_of(x)}" for (n, _), x in zip(stated, values, strict=True))
         raise TypeError(
             f"this derivative was made for arguments of other types: it is for {types}, and is "
             f"called with {given}; make another from its function, with example= arguments of "
             "these types or without example="
         )
+
+
+def for_types(types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function with its arguments checked, by their names.
+
+    >>> @for_types("w, b: float[n]")
+    ... def inner(w, b):
+    ...     return float(w @ b)
+    >>> inner(np.ones(2), b=np.ones(2))
+    2.0
+    """
+
+    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(fn)
+        names = list(signature.parameters)
+        starred = any(p.kind in _STARRED for p in signature.parameters.values())
+        places = [names.index(name) for name in names_in(types)]
+
+        @functools.wraps(fn)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = args
+            if kwargs or starred or len(args) < len(names):
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                given = tuple(bound.arguments.values())
+            require_types(types, *[given[place] for place in places])
+            return fn(*args, **kwargs)
+
+        inner, earlier = required_by(fn)
+        inner.__required_types__ = inner, (types, *earlier)  # for who reads it again
+        checked.__is_check__ = checked  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+_STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def required_by(fn: Any) -> tuple[Any, tuple[str, ...]]:
+    """The function under such decorators, and the types that they ask for."""
+    while getattr(fn, "__is_check__", None) is fn is not None:
+        fn = fn.__wrapped__
+    inner, types = getattr(fn, "__required_types__", (fn, ()))
+    return fn, types if inner is fn else ()
+
+
+def names_in(types: str) -> list[str]:
+    """The names that types are stated of."""
+    return [name for name, _ in _stated(types)]
+
+
+def _stated(types: str) -> list[tuple[str, str]]:
+    """Names and their types: `a, b: float` says the type of both.
+
+    >>> _stated("x: float[n, n], a, b: float")
+    [('x', 'float[n, n]'), ('a', 'float'), ('b', 'float')]
+    """
+    stated: list[tuple[str, str]] = []
+    waiting: list[str] = []
+    for part in _parts(types):
+        name, colon, text = part.partition(": ")
+        waiting.append(name)
+        if colon:
+            stated += [(each, text) for each in waiting]
+            waiting.clear()
+    return stated
 
 
 @functools.lru_cache(maxsize=256)
@@ -47,7 +115,7 @@ def _known_to_fit(types: str, *forms: Any) -> bool:
     types: calls mostly repeat them. Asked of arrays that take no memory."""
     if not all(type(form) is tuple or form in _PLAIN for form in forms):
         return False
-    stated = [part.partition(": ")[2] for part in _parts(types)]
+    stated = [text for _, text in _stated(types)]
     if not all(text.partition("[")[0] in _NUMBERS for text in stated):
         return False
     return _fit(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
+import itertools
+import operator
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -15,7 +16,7 @@ import gast
 from ... import ir
 from ...errors import InternalError
 from ...frontend.resolve import Scope
-from ...runtime import require_types
+from ...runtime import for_types, require_types
 from . import to_gast
 from .bindings import Binding, Bindings, as_imported, bind
 from .folding import STEP, WIDTH
@@ -36,7 +37,7 @@ class Emitted:
     bindings: Bindings
     scopes: Mapping[str, Scope]
     tree: ast.Module
-    trees: tuple[Any, ...] = dataclasses.field(repr=False)  # of the functions, as they were made
+    trees: tuple[Any, ...] = field(repr=False)  # of the functions, as they were made
 
 
 def emit(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> Emitted:
@@ -99,11 +100,11 @@ def _printed(fn: ir.Function, name: str) -> ir.Function:
     bare = body and isinstance(last, ir.Return) and last.value is None
     if fn.name == name and not bare:
         return fn
-    return dataclasses.replace(fn, name=name, body=tuple(body) if bare else fn.body)
+    return replace(fn, name=name, body=tuple(body) if bare else fn.body)
 
 
 def _indented(line: Line) -> Line:
-    return dataclasses.replace(line, text=STEP + line.text if line.text else "")
+    return replace(line, text=STEP + line.text if line.text else "")
 
 
 def _scope_of(
@@ -320,25 +321,44 @@ def _comments(names: Mapping[str, Binding]) -> Iterable[str]:
 # What the text of a derivative begins with where it is for some types of arguments only.
 #
 # In this process each call is served by the text for its arguments. A file cannot do that, so that
-# `require_types("x: float[n], w: float[n]", x, w)` stands there in place of the comment that says
-# what the text is for.
+# `@for_types("x, w: float[n]")` stands above the function in place of the comment that says
+# what the text is for. (In a standalone file, which has the check itself, the function calls it.)
 
 _CHECK = ir.Ref(require_types.__name__, require_types)
+_CHECKED = ir.Ref(for_types.__name__, for_types)
 
 
-def guarded(module: ir.Module, count: int) -> ir.Module:
+def guarded(module: ir.Module, count: int, decorated: bool) -> ir.Module:
     """The module with the types that it was made for checked by its last functions, of which so
     many are called with such arguments or with what the first of them saved."""
-    types = [(name, text) for name, text in module.types if text != "object"]
+    types = dict(item for item in module.types if item[1] != "object")
     callees, main = module.functions[:-count], module.functions[-count:]
-    return ir.Module((*callees, _guarded(main[0], types), *main[1:]))
+    return ir.Module((*callees, _guarded(main[0], types, decorated), *main[1:]))
 
 
-def _guarded(fn: ir.Function, types: list[tuple[str, str]]) -> ir.Function:
-    stated = [(name, text) for name, text in types if name in fn.param_names]
-    if not stated:
+def _guarded(fn: ir.Function, types: Mapping[str, str], decorated: bool) -> ir.Function:
+    names = [name for name in fn.param_names if name in types]
+    if not names:
         return fn
-    text = ", ".join(f"{name}: {text}" for name, text in stated)
-    operands: tuple[ir.Expr, ...] = (ir.Const(text), *(ir.Var(name) for name, _ in stated))
-    check = ir.Do(ir.Call(_CHECK, operands, at=fn.place), ir.Origin(fn.place, "check"))
-    return dataclasses.replace(fn, body=(check, *fn.body))
+    # (A text that was read again has its own check: the same is said once.)
+    text = ir.Const(_grouped((name, types[name]) for name in names))
+    own = [s for s in fn.body if not (isinstance(s, ir.Do) and _checks(s.value, text))]
+    if decorated:
+        above = ir.Call(_CHECKED, (text,), at=fn.place)
+        return replace(fn, body=tuple(own), decorators=(above, *fn.decorators))
+    check = ir.Call(_CHECK, (text, *map(ir.Var, names)), at=fn.place)
+    return replace(fn, body=(ir.Do(check, ir.Origin(fn.place, "check")), *own))
+
+
+def _checks(value: ir.Expr, text: ir.Const) -> bool:
+    return isinstance(value, ir.Call) and value.fn == _CHECK and value.args[0] == text
+
+
+def _grouped(types: Iterable[tuple[str, str]]) -> str:
+    """Names with their types, as they are checked.
+
+    >>> _grouped([("x", "float[n]"), ("a", "float"), ("b", "float")])
+    'x: float[n], a, b: float'
+    """
+    groups = itertools.groupby(types, key=operator.itemgetter(1))
+    return ", ".join(f"{', '.join(name for name, _ in group)}: {text}" for text, group in groups)

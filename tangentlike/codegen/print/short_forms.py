@@ -17,19 +17,20 @@ from ... import ir, runtime
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
 _CHECK = runtime.require_types
-_ARRAYS = re.compile(r"(\w+: (float|int|bool|complex|number)(\[[^][]*\])?(, |$))*")
+_ARRAYS = re.compile(r"((\w+, )*\w+: (float|int|bool|complex|number)(\[[^][]*\])?(, |$))*")
 _CONTAINERS = ("list", "tuple", "dict", "sequence", "mapping", "callable")
 
 
 def require_types(types: str, *values: Any) -> None:
     """Check that arguments have the types and axes that the derivative was made for."""
     sizes: dict[str, int] = {}
-    for text, x in zip(re.split(r", (?=\w+: )", types), values, strict=True):
-        entries, bracket, inside = text.partition(": ")[2].partition("[")
-        axes, shape = re.findall(r"[^], ]+", inside), getattr(x, "shape", ())
-        kinds = {"bool": "b", "int": "iu", "float": "f", "complex": "c"}.get(entries, "biufc")
-        kinds = kinds if bracket else "biufc"[: "biufc".index(kinds[-1]) + 1]
-        fits = isinstance(x, (np.ndarray if bracket else (bool, int, float, complex, np.generic)))
+    stated = re.findall(r"((?:\w+, )*)\w+: (\w+)(\[[^]]*\])?", types)
+    texts = [text for others, *text in stated for _ in others.split(",")]
+    for (entries, inside), x in zip(texts, values, strict=True):
+        exact = {"int": "iu", "number": "biufc"}.get(entries, entries[0])
+        kinds = exact if inside else "biufc"[: "biufc".index(exact[-1]) + 1]
+        fits = isinstance(x, np.ndarray) if inside else np.isscalar(x)
+        axes, shape = re.findall(r"[^][, ]+", inside), np.shape(x) if fits else ()
         fits = fits and np.asarray(x).dtype.kind in kinds
         fits = fits and (axes == ["..."] or len(axes) == len(shape))
         for axis, n in zip(axes, shape, strict=False):
