@@ -6,7 +6,7 @@ A write in place that may be seen through another live name is a *conflict*. A p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, KeysView
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Pairs:
     >>> pairs = Pairs(NameSets()).linked("v", ["a"]).linked("w", ["a", "v"])
     >>> sorted(pairs.partners(["v"])), ("v", "w") in pairs, ("v", "v") in pairs
     (['a', 'w'], True, False)
-    >>> sorted(pairs.kept(lambda node: node != "a").partners(["v"]))
+    >>> sorted(pairs.without(["a"]).partners(["v"]))
     ['w']
     """
 
@@ -72,14 +72,21 @@ class Pairs:
             rows[node] = rows.get(node, 0) | partners
         return Pairs(self._sets, rows)
 
-    def kept(self, keep: Callable[[str], bool]) -> Pairs:
-        """The pairs of which both nodes are kept."""
-        kept = set(filter(keep, self._rows))
-        if len(kept) == len(self._rows):
+    @property
+    def nodes(self) -> KeysView[str]:
+        """The nodes that are in some pair."""
+        return self._rows.keys()
+
+    def without(self, nodes: Collection[str]) -> Pairs:
+        """The pairs in which none of some nodes is."""
+        if self._rows.keys().isdisjoint(nodes):
             return self
-        gone = self._sets.mask(self._rows.keys() - kept)
-        left = ((node, row & ~gone) for node, row in self._rows.items() if node in kept)
-        return Pairs(self._sets, {node: row for node, row in left if row})
+        gone, rows = self._sets.mask(nodes), dict[str, int]()
+        for node, row in self._rows.items():
+            left = row & ~gone
+            if left and node not in nodes:
+                rows[node] = left
+        return Pairs(self._sets, rows)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -109,6 +116,7 @@ class Sharing(Problem[Pairs]):
         self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
         self.given_whole: set[str] = set()  # the same, the result itself and not what it holds
+        self._bits: dict[str, int] = {}  # node -> its owner, as a set
         self.bottom = self._given = Pairs(NameSets())
         for name in watched:
             for node in (name, element(name)):
@@ -156,8 +164,10 @@ class Sharing(Problem[Pairs]):
         pairs = self._stored(stmt, pairs)
         if not pairs:
             return pairs
-        has, after = self.facts.sets.has, self.facts.live.after[self.facts.number(stmt)]
-        return pairs.kept(lambda node: has(after, owner(node)) or _is_given(node))
+        after, bits = self.facts.live.after[self.facts.number(stmt)], self._bits
+        for node in pairs.nodes - bits.keys():
+            bits[node] = -1 if _is_given(node) else self.facts.sets.mask((owner(node),))
+        return pairs.without({n for n in pairs.nodes if not bits[n] & after and bits[n] >= 0})
 
     def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""
@@ -228,7 +238,7 @@ class Sharing(Problem[Pairs]):
             left = self._left_by(value, pairs)
             self.edges.update((n, node) for n in sorted(bound) for node in left)
             items, whole = items - left, whole - left
-        pairs = pairs.kept(lambda node: node not in bound)
+        pairs = pairs.without(bound)
         for name in names:
             if self.sources.holds_memory(ir.Var(name)):
                 pairs = self._join(name, whole - bound, pairs, known)

@@ -303,7 +303,7 @@ class _LiveContents(_Live):
     """The same for the contents of what the names stand for."""
 
     def reads(self, stmt: ir.Stmt, live: int) -> int:
-        return self.sets.mask(content_reads(stmt, frozenset(self.sets.names(live))))
+        return self.sets.mask(content_reads(stmt, functools.partial(self.sets.has, live)))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -330,6 +330,7 @@ def shape_only(fn: Any) -> int | None:
     return _POSITIONS.get(id(fn))
 
 
+@ir.of_node
 def looked_into(expr: ir.Expr) -> frozenset[str]:
     """The names whose content an expression looks at, or hands on.
 
@@ -366,19 +367,19 @@ def slices_array(key: ir.Expr) -> bool:
     return False
 
 
-def content_reads(stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
-    """The names whose content a statement looks at, where that of `live` is looked at later:
+def content_reads(stmt: ir.Stmt, is_live: Callable[[str], bool]) -> frozenset[str]:
+    """The names whose content a statement looks at, where that of live ones is looked at later:
     what only hands on what nobody looks at looks at nothing."""
     match stmt:
         case ir.Return() | ir.OpaqueStmt():
             return ir.reads(stmt)
-        case ir.Assign(target=target, value=value) if not live & set(ir.target_names(target)):
+        case ir.Assign(target=target, value=value) if not any(map(is_live, ir.target_names(target))):
             if isinstance(value, ir.Var | ir.Display) or takes_last(value):
                 return frozenset()
             if isinstance(value, ir.Index) and isinstance(value.base, ir.Var):
                 return looked_into(value.key)
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=args)):
-            return frozenset().union(*map(looked_into, args)) if base in live else frozenset()
+            return frozenset().union(*map(looked_into, args)) if is_live(base) else frozenset()
         case ir.Do(value=value) if takes_last(value):
             return frozenset()
     return frozenset().union(*map(looked_into, ir.expressions(stmt)))

@@ -34,7 +34,7 @@ from .visitor import (
     reads,
     statements,
     walk,
-    walk_block,
+    walk_statement,
 )  # fmt: skip
 
 _COMPOUND = (If, For, While, With)
@@ -51,10 +51,24 @@ def references(function: Function) -> tuple[Ref, ...]:
     ['*', 'print']
     """
     found: dict[tuple[str, int], Ref] = {}
-    for part in walk_block(function.body):
+    for stmt in function.body:
+        for key, ref in _references(stmt).items():
+            found.setdefault(key, ref)
+    return tuple(found.values())
+
+
+@of_node
+def _references(stmt: Stmt) -> dict[tuple[str, int], Ref]:
+    """The same of one statement with all that is in it, which most passes leave as it is."""
+    found: dict[tuple[str, int], Ref] = {}
+    for part in walk_statement(stmt):
         if type(part) is Ref:
             found.setdefault((part.text, part.key), part)
-    return tuple(found.values())
+    for block in blocks(stmt):
+        for inner in block:
+            for key, ref in _references(inner).items():
+                found.setdefault(key, ref)
+    return found
 
 
 def forms(function: Function) -> frozenset[object]:
@@ -67,9 +81,15 @@ def forms(function: Function) -> frozenset[object]:
     >>> "T" in found, float in found, For in found
     (True, True, False)
     """
-    classes = set(map(type, statements(function.body)))
+    return frozenset().union(*map(_forms, statements(function.body)))
+
+
+@of_node
+def _forms(stmt: Stmt) -> frozenset[object]:
+    """The same of a statement itself."""
+    classes: set[type] = {type(stmt)}
     names: set[object] = set()
-    for part in walk_block(function.body):
+    for part in walk_statement(stmt):
         classes.add(type(part))
         if isinstance(part, Attribute):
             names.add(part.name)

@@ -329,9 +329,9 @@ def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
 def _bound(
     targets: tuple[str, ...], value: ir.Expr, facts: Facts, trusted: bool
 ) -> Iterable[tuple[str, ...]]:
-    shared = sources(value, facts, trusted)
     targets = tuple(t for t in targets if facts.kind(t).form not in ("number", "other"))
-    if shared and targets:
+    shared = sources(value, facts, trusted) if targets else NOTHING
+    if shared:
         yield (*targets, *sorted(shared))
 
 
