@@ -373,7 +373,9 @@ def content_reads(stmt: ir.Stmt, is_live: Callable[[str], bool]) -> frozenset[st
     match stmt:
         case ir.Return() | ir.OpaqueStmt():
             return ir.reads(stmt)
-        case ir.Assign(target=target, value=value) if not any(map(is_live, ir.target_names(target))):
+        case ir.Assign(target=target, value=value) if not any(
+            map(is_live, ir.target_names(target))
+        ):
             if isinstance(value, ir.Var | ir.Display) or takes_last(value):
                 return frozenset()
             if isinstance(value, ir.Index) and isinstance(value.base, ir.Var):
