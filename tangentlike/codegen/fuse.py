@@ -36,7 +36,6 @@ _FUNCTIONS = frozenset(
     + ("logical_or", "isnan", "isinf", "isfinite", "copysign", "add", "subtract", "multiply")
     + ("divide", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
 )
-_ROLES = ("adjoint", "tangent")
 
 
 def fused(
@@ -77,7 +76,7 @@ class _Fusing(ir.Rewriter):
         self._by_text: dict[Any, ir.Ref] = {}
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
-        if stmt.origin.role not in _ROLES and not isinstance(stmt, ir.Return):
+        if not stmt.origin.is_derived and not isinstance(stmt, ir.Return):
             return self.nested(stmt)
         name = _name_of(getattr(stmt, "target", None))
         return ir.map_statement(stmt, lambda e: self._expr(e, name, stmt.origin), self.block)

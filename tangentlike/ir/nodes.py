@@ -168,6 +168,14 @@ class Origin:
     role: str = "primal"
     rule: str = ""
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether it is of what carries a derivative."""
+        return self.role in DERIVED_ROLES
+
+
+DERIVED_ROLES = ("adjoint", "tangent")
+
 
 Target = Union[str, tuple["Target", ...]]
 

@@ -140,7 +140,7 @@ class _Merging(Asking):
         zero = out[found.at]
         if isinstance(stmt.target, ir.Index) and isinstance(zero, ir.Store):
             read = expr_effect(stmt.value, self.facts, True)
-            if self.sharing.meet(read.content, ir.names_in(stmt.target.base)):
+            if self.meet(read.content, ir.names_in(stmt.target.base)):
                 return stmt
             if found.added is not None and not self._is_ready(read, out[found.added :]):
                 return stmt
@@ -227,22 +227,22 @@ class _Merging(Asking):
         for place, zero in list(zeros.items()):
             names = root_names(place)
             source = {zero.source} if zero.source is not None else set()
-            if source & effect.binds or self.sharing.meet(source, effect.writes):
+            if source & effect.binds or self.meet(source, effect.writes):
                 del zeros[place]
             elif _adds_to(stmt, place) and self._is_apart(stmt, names):
                 zeros[place] = zero if zero.added is not None else Zero(zero.at, at)
             elif (
                 not names.isdisjoint(touched)
                 or not effect.binds.isdisjoint(ir.names_in(place))
-                or self.sharing.meet(ir.names_in(place), effect.writes)
-                or (not source and self.sharing.meet(names, content))
+                or self.meet(ir.names_in(place), effect.writes)
+                or (not source and self.meet(names, content))
             ):
                 del zeros[place]
 
     def _is_apart(self, stmt: ir.Update, array: frozenset[str]) -> bool:
         """Whether what a statement adds to an array is computed without it."""
         read = expr_effect(stmt.value, self.facts, True)
-        return read.silent and not self.sharing.meet(read.content, array)
+        return read.silent and not self.meet(read.content, array)
 
     # ------------------------------------------------------------------------- neighbours
 
@@ -263,7 +263,7 @@ class _Merging(Asking):
             effect = effect_of(stmt, self.facts)
             if not parts.isdisjoint(effect.binds) or not names.isdisjoint(effect.reads):
                 return None
-            if self.sharing.meet(names, effect.content | effect.writes):
+            if self.meet(names, effect.content | effect.writes):
                 return None
             between.append(effect)
         return None
@@ -279,7 +279,7 @@ class _Merging(Asking):
         target = second.target
         read = expr_effect(second.value, self.facts, True)
         names = root_names(target)
-        if not names.isdisjoint(read.reads) or self.sharing.meet(read.content, names):
+        if not names.isdisjoint(read.reads) or self.meet(read.content, names):
             return None
         subtract = second.op == ISUB
         if isinstance(first, ir.Update):
@@ -335,7 +335,7 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
 
 def _zeroed(stmt: ir.Stmt, facts: Facts) -> ir.Expr | None:
     """The place that a statement of ours sets to zero."""
-    if stmt.origin.role not in ("adjoint", "tangent"):
+    if not stmt.origin.is_derived:
         return None
     match stmt:
         case ir.Assign(target=str(name), value=ir.Const(value)):

@@ -339,7 +339,7 @@ class _Quotients(Asking):
                     stmt, expr=lambda e: self._replaced(e, name, over, under)
                 )
             effect = effect_of(stmt, self.facts)
-            if effect.binds & (read.reads | {name}) or self.sharing.meet(parts, effect.writes):
+            if effect.binds & (read.reads | {name}) or self.meet(parts, effect.writes):
                 return
 
     def _replaced(self, expr: ir.Expr, name: str, over: str, under: ir.Expr) -> ir.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -79,9 +79,14 @@ class Analyses:
         for other in across:
             if not other.binds.isdisjoint(effect.reads):
                 return False
-            if other.writes and self.sharing.meet(effect.content, other.writes):
+            if self.meet(effect.content, other.writes):
                 return False
         return True
+
+    def meet(self, content: Iterable[str], writes: Collection[str]) -> bool:
+        """Whether a write through one of `writes` may change what is read through `content`. (Most
+        write nothing: who shares memory is worked out where something is written.)"""
+        return bool(writes) and self.sharing.meet(content, writes)
 
 
 def preserved(old: ir.Function, new: ir.Function, facts: Facts, pass_: str) -> ir.Function:
@@ -117,7 +122,6 @@ class Asking(ir.Rewriter, Analyses):
 # Each form of statement that some pass begins at has a bit. The bits of a statement are worked out
 # once, those of a program by one `or` for each statement.
 
-_DERIVED = ("adjoint", "tangent")
 _IN_PLACE = ("+", "-", "*", "/", "//", "%", "**", "@")
 _COUNTING = ("+", "-", "*", "//", "%", "len")
 
@@ -153,7 +157,7 @@ def patterns_of(stmt: ir.Stmt) -> int:
             found |= OWN if _is_arithmetic(value) else 0
         case ir.If():
             found |= BRANCH
-    if stmt.origin.role in _DERIVED and any(map(_copies, ir.expressions(stmt))):
+    if stmt.origin.is_derived and any(map(_copies, ir.expressions(stmt))):
         found |= COPIED
     return found
 
@@ -170,7 +174,7 @@ def _of_assignment(stmt: ir.Assign) -> int:
         case ir.Call(fn=ir.Ref(text=text, obj=obj)):
             found |= READ if text in _COUNTING else 0
             found |= OWN if text in _IN_PLACE else 0
-            if stmt.origin.role in _DERIVED:
+            if stmt.origin.is_derived:
                 found |= QUOTIENT if text == "/" else 0
                 found |= _OF_HELPERS.get(runtime_name(obj) or numpy_name(obj), 0)
     if isinstance(stmt.value, ir.Const) and stmt.value == ir.Const(0.0):

@@ -243,9 +243,7 @@ class _Contracting(Asking):
         for other in loop.body:
             effect = effect_of(other, self.facts)
             known = effect.reads | effect.writes | effect.content | effect.binds
-            if not _adds_outer(other, total) and (
-                total in known or self.sharing.meet((total,), known)
-            ):
+            if not _adds_outer(other, total) and (total in known or self.meet((total,), known)):
                 return None
         return (u, v) if self._stays(u, at, loop) and self._stays(v, at, loop) else None
 
@@ -262,7 +260,7 @@ class _Contracting(Asking):
         for stmt in (*loop.body[at + 1 :], *loop.body[: at + 1]):
             effect = effect_of(stmt, self.facts)
             others = effect.writes - {vector.name}
-            if self.sharing.meet((vector.name,), others):
+            if self.meet((vector.name,), others):
                 return False
             if own and vector.name in effect.writes:
                 return False

@@ -311,7 +311,7 @@ def derived_names(function: ir.Function) -> frozenset[str]:
     ours: set[str] = set()
     theirs: set[str] = set(function.param_names)
     for stmt in ir.statements(function.body):
-        (ours if stmt.origin.role in ("adjoint", "tangent") else theirs).update(ir.binds(stmt))
+        (ours if stmt.origin.is_derived else theirs).update(ir.binds(stmt))
     return frozenset(ours - theirs)
 
 

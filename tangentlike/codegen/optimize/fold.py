@@ -35,7 +35,6 @@ from .facts import Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
 
-_DERIVED = ("adjoint", "tangent")
 _ARITHMETIC = frozenset(ref.text for ref in (ADD, SUB, MUL, NEG, DIV))
 _ONES = ("ones_like",)
 _ZEROS = ("zeros_like",)
@@ -74,7 +73,7 @@ class _Fold(Asking):
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if ir.is_compound(stmt):
             return self.nested(stmt)
-        if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
+        if not stmt.origin.is_derived or self.settled.get(id(stmt)) is stmt:
             return (stmt,)
         folded = self.folded(stmt)
         if len(folded) == 1 and folded[0] is stmt:
@@ -340,9 +339,10 @@ class _Fold(Asking):
                     c.fn == MUL and name in self.facts.temporaries and count[name] == count[of] == 1
                 ):
                     found[name] = by, x
-        writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts if found))
-        meets = self.sharing.meet
-        return {n: v for n, v in found.items() if not meets((n, *ir.names_in(v[1])), writes)}
+        if not found:
+            return found
+        writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts))
+        return {n: v for n, v in found.items() if not self.meet((n, *ir.names_in(v[1])), writes)}
 
     def _spelled_out(self, term: Product) -> Product:
         for at, factor in enumerate(term.factors):

@@ -119,7 +119,7 @@ class _Nesting(Asking):
         new = _substitute(stmt, values)
         if again or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
-        if _is_derived(stmt) or _is_derived(source):
+        if stmt.origin.is_derived or source.origin.is_derived:
             deep = max(map(depth, ir.expressions(new)), default=0)
             if deep > _DEEPEST or statement_width(new, self.indentation) > LINE:
                 return None
@@ -130,7 +130,7 @@ class _Nesting(Asking):
     def _too_wide(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Whether no line has room for a statement with a value written in place of `name`, asked
         early: of long lines most are refused for that."""
-        if not (_is_derived(stmt) or _is_derived(source)):
+        if not (stmt.origin.is_derived or source.origin.is_derived):
             return False
         columns = statement_width(stmt, self.indentation) + width(source.value) - len(name)
         return columns > LINE and not any(map(_takes_entries, ir.expressions(stmt)))
@@ -145,7 +145,7 @@ class _Nesting(Asking):
 
     def _readable(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Each adjoint stays under the user's line that it belongs to."""
-        if isinstance(stmt, ir.Return) and _is_derived(source):
+        if isinstance(stmt, ir.Return) and source.origin.is_derived:
             return False
         if name in self.facts.temporaries:
             return True
@@ -170,7 +170,7 @@ class _Nesting(Asking):
             return False
         effects = [effect_of(other, self.facts) for other in crossed]
         effects.append(_effects_before(stmt, str(source.target), self.facts))
-        if not _is_derived(source) and any(e.fixed for e in effects):
+        if not source.origin.is_derived and any(e.fixed for e in effects):
             return False
         return self.can_move(effect, effects)
 
@@ -194,10 +194,6 @@ def _spreads_again(stmt: ir.Stmt, name: str) -> bool:
             spread = numpy_name(obj) == "full_like" or runtime_name(obj) == "broadcast_like"
             return spread and target == name
     return False
-
-
-def _is_derived(stmt: ir.Stmt) -> bool:
-    return stmt.origin.role in ("adjoint", "tangent")
 
 
 def _value_parts(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -545,7 +541,7 @@ class _Repeating(Asking):
 
 def _is_negation(stmt: ir.Assign) -> bool:
     """`product_bar = -difference_bar`."""
-    derived = _is_derived(stmt) and DERIVED_NAME.search(str(stmt.target))
+    derived = stmt.origin.is_derived and DERIVED_NAME.search(str(stmt.target))
     return bool(derived) and is_operation(stmt.value, NEG) and type(stmt.value.args[0]) is ir.Var  # type: ignore[union-attr]
 
 

@@ -226,7 +226,7 @@ class _Copies(Asking):
             if not self.live.after(last) & of_copy:
                 return True
             effect = effect_of(other, self.facts)
-            if self.sharing.meet(classes, effect.writes) or isinstance(other, ir.Return):
+            if self.meet(classes, effect.writes) or isinstance(other, ir.Return):
                 return False
             if stmt.target in effect.binds and not _is_plain_rebinding(other):
                 return False

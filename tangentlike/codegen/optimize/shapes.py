@@ -335,7 +335,6 @@ def _longest(lengths: tuple[Dim, ...]) -> Dim:
 # have met complex values on its way. Most often it has not, and every binding on the way says so.
 
 
-_OURS = ("adjoint", "tangent")
 _ARITHMETIC = ("+", "-", "*", "/", "@")
 # Real whatever they are given.
 _REAL_PARTS = words("absolute real imag angle norm vector_norm matrix_norm var std size ndim")
@@ -375,7 +374,7 @@ def drop_real_parts(function: ir.Function, facts: Facts) -> ir.Function:
         return e
 
     def statement(stmt: ir.Stmt) -> ir.Stmt:
-        ours = stmt.origin.role in _OURS and not ir.is_compound(stmt)
+        ours = stmt.origin.is_derived and not ir.is_compound(stmt)
         return ir.map_statement(stmt, expr=expr) if ours else stmt
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
@@ -383,7 +382,7 @@ def drop_real_parts(function: ir.Function, facts: Facts) -> ir.Function:
 
 def _derived_expressions(function: ir.Function) -> Iterator[ir.Expr]:
     for stmt in ir.statements(function.body):
-        if stmt.origin.role in _OURS:
+        if stmt.origin.is_derived:
             for whole in ir.expressions(stmt):
                 yield from ir.walk(whole)
 

@@ -47,7 +47,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                     return stmt
                 if _was_written(stmt, call, text):
                     return ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin)
-                if text in _IN_PLACE and _is_ours(stmt):
+                if text in _IN_PLACE and stmt.origin.is_derived:
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
                         return ir.Update(place, _IN_PLACE[text], rest, stmt.origin)
@@ -72,10 +72,6 @@ def _guarding(function: ir.Function) -> list[ir.Stmt]:
             if name in function.param_names:
                 found.setdefault(name, stmt)
     return list(found.values())
-
-
-def _is_ours(stmt: ir.Stmt) -> bool:
-    return stmt.origin.role in ("adjoint", "tangent")
 
 
 def _without(call: ir.Call, place: ir.Expr) -> ir.Expr | None:
@@ -159,7 +155,9 @@ class _Keeping(Asking):
         for at, stmt in enumerate(stmts):
             match stmt:
                 case ir.Store(target=ir.Index() as place, value=ir.Call() as value) if (
-                    _is_ours(stmt) and patterns_of(stmt) & OWN and _is_array(place.base, self.facts)
+                    stmt.origin.is_derived
+                    and patterns_of(stmt) & OWN
+                    and _is_array(place.base, self.facts)
                 ):
                     rest = self._added(place, value, block[:at])
                     if rest is not None:
@@ -189,7 +187,7 @@ class _Keeping(Asking):
                 case ir.Assign(target=str(bound), value=value) if bound == name:
                     return place in (value, source_of(value))
             effect = effect_of(stmt, self.facts)
-            if effect.fixed or effect.binds & names or self.sharing.meet(names, effect.writes):
+            if effect.fixed or effect.binds & names or self.meet(names, effect.writes):
                 return False
         return False
 
@@ -308,7 +306,7 @@ class _Taking(Asking):
         if read & effect.binds:
             return True
         members = sorted({m for name in read for m in self.sharing.members(name)})
-        return bool(effect.writes) and self.sharing.meet(members, effect.writes)
+        return bool(effect.writes) and self.meet(members, effect.writes)
 
 
 def _taken(first: ir.Stmt, second: ir.Stmt) -> ir.Index | None:

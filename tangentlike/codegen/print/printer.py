@@ -350,7 +350,7 @@ def _quoted_roles(fn: ir.Function) -> frozenset[str]:
     taken back the line that reads it has one."""
     if _roles(fn) & PRIMAL_ROLES and not _roles(fn) & ADJOINT_ROLES:
         return frozenset({"adjoint"})
-    return frozenset({"adjoint", "tangent"})
+    return frozenset(ir.DERIVED_ROLES)
 
 
 def _has_two_parts(fn: ir.Function) -> bool:
