@@ -91,9 +91,9 @@ def _forms(stmt: Stmt) -> frozenset[object]:
     names: set[object] = set()
     for part in walk_statement(stmt):
         classes.add(type(part))
-        if isinstance(part, Attribute):
+        if type(part) is Attribute:
             names.add(part.name)
-        elif isinstance(part, Const):
+        elif type(part) is Const:
             classes.add(type(part.value))
     return frozenset(names.union(*(cls.__mro__ for cls in classes)))
 
