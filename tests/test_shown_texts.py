@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,3 +111,66 @@ def overlapping(a):
     b = a * 1.0
     b[:2] = b[::2]
     return np.sum(b * b)
+
+
+# ------------------------------------------------------------------ 1 / (1 + np.exp(-x))
+
+
+def logistic(x):
+    return np.sum(1.0 / (1.0 + np.exp(-x)) * x)
+
+
+def gated(x):
+    h = 0.5 * x
+    for _ in range(3):
+        z = 1 / (np.exp(-2.0 * h * x) + 1)
+        h = (1 - z) * h + z * np.tanh(x)
+    return np.sum(h * h)
+
+
+def named_on_the_way(x):
+    e = np.exp(-x)
+    p = 1.0 / (1.0 + e)
+    return np.sum(p * e)
+
+
+def of_twos(x):
+    return np.sum(2.0 / (1.0 + np.exp(-x)) + 1.0 / (2.0 + np.exp(-x)))
+
+
+@pytest.mark.parametrize(
+    "f", [logistic, gated, named_on_the_way, of_twos], ids=lambda f: f.__name__
+)
+def test_logistic_functions(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (X,), order=2)
+    directions = agreement.directions_for((X,), (0,), 3)
+    _, along = tl.jvp(f, (X,), tuple(directions))
+    assert along == pytest.approx(np.sum(tl.grad(f)(X) * directions[0]), rel=1e-13)
+    p = 1.0 / (1.0 + np.exp(-X))
+    if f is logistic:
+        np.testing.assert_allclose(tl.grad(f)(X), p + X * p * (1.0 - p), rtol=1e-14)
+        assert "* (1.0 - " in tl.grad(f, example=(X,)).source
+
+
+def test_logistic_functions_far_out() -> None:
+    """`np.exp` is infinite there, and what it says of the derivative was not a number."""
+    far = np.array([-800.0, -0.5, 800.0])
+    p = np.array([0.0, 1.0 / (1.0 + np.exp(0.5)), 1.0])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(tl.grad(logistic)(far), p + far * p * (1.0 - p), atol=1e-300)
+
+
+def test_logistic_functions_by_a_rule_of_the_users(tmp_path: Path) -> None:
+    """(In a process of its own, since rules are for all that comes after.)"""
+    text = (
+        "import numpy as np, tangentlike as tl\n"
+        "@tl.rule(np.exp, override=True)\n"
+        "def exp(y, x):\n    dy_dx = 2.0 * y\n"
+        "z = np.array([0.3])\np = 1.0 / (1.0 + np.exp(-z))\n"
+        "def f(z):\n    return np.sum(1.0 / (1.0 + np.exp(-z)))\n"
+        "np.testing.assert_allclose(tl.grad(f)(z), 2.0 * p * (1.0 - p))\n"
+    )
+    file = tmp_path / "by_rule.py"
+    file.write_text(text)
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

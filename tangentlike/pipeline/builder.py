@@ -11,7 +11,7 @@ from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
-from ..ad.normalize.common import share_loads
+from ..ad.normalize.common import logistic_functions, share_loads
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.shadow_calls import (
@@ -526,7 +526,8 @@ class Builder:
             function = refuse_changed_containers(function, wrt, context)
             function = self._asking(writes_as_stores(function, context), wrt, context)
             function = updates_as_stores(function, context)
-            run.made = shared_loads = share_loads(function, context)
+            shared_loads = share_loads(function, context)
+            run.made = shared_loads = logistic_functions(shared_loads, context)
             if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
             check_bound(shared_loads, read, "spell")

@@ -18,7 +18,7 @@ from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
 from ..ad.normalize.both_modes import spelled
-from ..ad.normalize.common import share_loads
+from ..ad.normalize.common import logistic_functions, share_loads
 from ..ad.normalize.effects_first import effects_first, places_read_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
@@ -105,6 +105,7 @@ STAGES: tuple[Stage, ...] = (
             writes_as_stores,
             updates_as_stores,
             share_loads,
+            logistic_functions,
         ),
         requires=_CALLED,
         makes=("stores",),

@@ -68,6 +68,7 @@ partials(
         "log_or_zero": "reciprocal_or_zero(x)",
         "power_slope(x, p)": ("p * power_slope(x, p - 1.0)", "x ** (p - 1.0) + y * log_or_zero(x)"),
         "exp_of_difference(a, b)": ("y", "-y"),
+        "logistic(one, m)": "-(y * (1.0 - y))",
         "polygamma(order, x)": "polygamma(order + 1, x)",
     }
 )

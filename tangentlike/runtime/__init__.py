@@ -183,6 +183,7 @@ from .kinks import (
     exp_of_difference,
     greater_share,
     log_or_zero,
+    logistic,
     polygamma,
     power_slope,
     ratio_or_zero,

@@ -83,6 +83,11 @@ def exp_of_difference(a: Any, y: Any) -> Any:
     return np.where(tie, np.where(a > 0, 1.0, 0.5), weight).astype(weight.dtype)
 
 
+def logistic(one: Any, m: Any) -> Any:
+    """`one / (one + np.exp(m))`."""
+    return one / (one + np.exp(m))
+
+
 _SERIES_BELOW = 0.5  # in units of pi * x; the recurrence loses digits below
 _SERIES_TERMS = 12
 

@@ -9,11 +9,16 @@ once where it must be saved.
 from __future__ import annotations
 
 import dataclasses
+import operator
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
 
 from ... import ir
+from ...ir.facts import fact
+from ...ir.index import references
+from ...runtime import logistic
 from ...runtime.records import attribute_of
 from ..context import Context
 
@@ -29,6 +34,56 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
     """
     bound = ir.bindings(ir.statements(function.body))
     return _Loads(context, bound, _read_by_others(function, context)).rewritten(function)
+
+
+def logistic_functions(function: ir.Function, context: Context) -> ir.Function:
+    """`e = np.exp(m); t = 1 + e; y = 1 / t` -> `y = logistic(1, m)`, for temporaries of ours: its
+    derivative is in terms of `y` alone, and finite where `e` is not.
+
+    The simplifier writes it as the program did.
+    """
+    if not any(ref.obj is np.exp for ref in fact(references, function)):
+        return function
+    rules = map(context.book.find, (np.exp, operator.add, operator.truediv))
+    if not all(rule is not None and rule.fn.__module__.startswith(_OURS) for rule in rules):
+        return function  # (a user's rule says another derivative)
+    uses = Counter(name for stmt in ir.statements(function.body) for name in ir.reads(stmt))
+    return _Logistic(context, ir.bindings(ir.statements(function.body)), uses).rewritten(function)
+
+
+@dataclasses.dataclass
+class _Logistic(ir.Rewriter):
+    context: Context
+    bound: Mapping[str, int]
+    uses: Mapping[str, int]
+
+    def block(self, block: ir.Block) -> ir.Block:
+        made: list[ir.Stmt] = []
+        block = super().block(block)
+        for stmt in block:
+            made.append(stmt)
+            match made[-3:]:
+                case [
+                    ir.Assign(str(e), ir.Call(ir.Ref(obj=np.exp), (m,), ())),
+                    ir.Assign(str(t), ir.Call(ir.Ref(obj=operator.add), added)),
+                    ir.Assign(y, ir.Call(ir.Ref(obj=operator.truediv), (one, ir.Var(under)))),
+                ] if under == t and self._is_ours(e) and self._is_ours(t) and _is_one(one):
+                    if ir.Var(e) in added and any(map(_is_one, added)):
+                        value = ir.Call(_LOGISTIC, (one, m))
+                        made[-3:] = [ir.Assign(y, value, stmt.origin)]
+        return tuple(made) if len(made) < len(block) else block
+
+    def _is_ours(self, name: str) -> bool:
+        once = self.bound[name] == 1 and self.uses[name] == 1
+        return once and name in self.context.temporaries
+
+
+_OURS = __name__.partition(".")[0] + "."
+_LOGISTIC = ir.Ref("logistic", logistic)
+
+
+def _is_one(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and type(expr.value) in (int, float) and expr.value == 1
 
 
 @dataclasses.dataclass

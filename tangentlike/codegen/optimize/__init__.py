@@ -36,7 +36,7 @@ from .analyses import (
 from .coalesce import coalesce_names, name_after_users, of_statements
 from .dead import remove_dead_code, tidy_branches
 from .facts import Facts, derived_kinds, floating_names
-from .fold import fold_algebra
+from .fold import fold_algebra, write_out_logistic
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .shapes import drop_real_parts
@@ -96,7 +96,8 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
 
 def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.Function:
     """The same; `asked` are the facts that are not needed afterwards."""
-    function = _rounds(drop_real_parts(function, facts), facts)
+    function = drop_real_parts(write_out_logistic(function, facts), facts)
+    function = _rounds(function, facts)
     function, facts = coalesce_names(function, facts)
     asked.append(facts)
     nested = function

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import ir
+from ... import ir, runtime
+from ...ir.facts import fact
+from ...ir.index import references
 from .algebra import (
     ADD,
     DIV,
@@ -52,6 +54,22 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     return x_bar
     """
     return _Fold(function, facts).rewritten(function)
+
+
+def write_out_logistic(function: ir.Function, facts: Facts) -> ir.Function:
+    """`logistic(1, m)` -> `1 / (1 + np.exp(m))`, now that its derivative is made."""
+    if not any(ref.obj is runtime.logistic for ref in fact(references, function)):
+        return function
+
+    def written(expr: ir.Expr) -> ir.Expr:
+        match ir.rebuild(expr, written):
+            case ir.Call(ir.Ref(obj=runtime.logistic), (one, m), at=at):
+                exponential = ir.Call(facts.numpy_function("exp"), (m,))
+                return ir.Call(DIV, (one, ir.Call(ADD, (one, exponential))), (), at)
+            case same:
+                return same
+
+    return replace(function, body=ir.rewrite(function.body, None, written))
 
 
 def folded(stmt: ir.Stmt, function: ir.Function, facts: Facts) -> tuple[ir.Stmt, ...]:
