@@ -172,7 +172,8 @@ class _Folder:
         flat = ", ".join(prefix + self.printer.again(item) for prefix, item in items)
         if len(inner) + len(flat) <= WIDTH and not _needs_comma(opening, items):
             return [pad + opening, inner + flat, pad + closing]
-        if len(items) > 1 and all(_is_plain(item) for _, item in items):
+        several = len(items) > 1 or isinstance(getattr(items[0][1], "value", None), str)
+        if several and all(_is_plain(item) for _, item in items):
             texts = [prefix + self.printer.again(item) for prefix, item in items]
             return [pad + opening, *_packed(texts, comma, inner), pad + closing]
         lines = [pad + opening]

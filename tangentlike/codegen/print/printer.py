@@ -311,7 +311,11 @@ def function_lines(fn: ir.Function, tree: Any, printer: Printer, comments: bool)
     """The lines of a function; `tree` is what `to_gast.function` made of it."""
     parameters = printer.parameters(tree.args)
     header = ir.Origin(fn.place)
-    lines = [Line(f"@{printer.item(decorator)}") for decorator in tree.decorator_list]
+    lines = [
+        Line(text)
+        for decorator in tree.decorator_list
+        for text in folding.statement(gast.Expr(decorator), printer, "", "@")
+    ]
     lines += [Line(text, header) for text in folding.signature(fn.name, parameters)]
     nodes = tree.body
     if fn.doc:
