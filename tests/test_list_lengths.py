@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -197,3 +198,112 @@ def test_what_a_write_does_depends_on_whether_it_is_a_list(f: Callable[..., Any]
     tl.check_grads(f, ([1.5, -0.5], 0.7))
     bars = tl.grad(f, wrt=(0, 1))(np.array([1.5, -0.5]), 0.7)
     assert bars[0].shape == (2,)
+
+
+def set_that_grows(x):
+    seen, s = {7}, 0.0
+    for j in range(len(seen)):
+        s = s + x[j] * x[j]
+        seen.add(j)
+    return s
+
+
+def set_that_shrinks(x):
+    seen, s = {1, 2}, 0.0
+    for j in range(len(seen)):
+        s = s + 2.0 * x[j]
+        seen.intersection_update({9})
+    return s
+
+
+def deque_that_grows(x):
+    queue, s = collections.deque([1]), 0.0
+    for j in range(len(queue) + 1):
+        s = s + 2.0 * x[j]
+        queue.appendleft(j)
+    return s
+
+
+def deque_that_shrinks(x):
+    queue, s = collections.deque([1, 2, 3]), 0.0
+    for j in range(len(queue)):
+        s = s + 2.0 * x[j]
+        queue.popleft()
+    return s
+
+
+def dict_with_a_new_key(x):
+    found, s = {5: 1}, 0.0
+    for j in range(len(found)):
+        s = s + 2.0 * x[j]
+        found[j] = 3
+    return s
+
+
+def dict_with_a_default(x):
+    found, s = {5: 1}, 0.0
+    for j in range(len(found)):
+        s = s + 2.0 * x[j]
+        found.setdefault(j, 2)
+    return s
+
+
+def list_with_other_items(x):
+    items, s = [1, 2], 0.0
+    for j in range(len(items)):
+        s = s + 2.0 * x[j]
+        items[0:1] = [5, 6]
+    return s
+
+
+def list_by_another_name(x):
+    items, s = [1, 2], 0.0
+    others = items
+    for j in range(len(items)):
+        s = s + 2.0 * x[j]
+        others.append(3)
+    return s
+
+
+def _grow(items):
+    items.append(4)
+
+
+def list_that_a_function_changes(x):
+    items, s = [1, 2], 0.0
+    for _, j in enumerate(range(len(items))):
+        s = s + 2.0 * x[j]
+        _grow(items)
+    return s
+
+
+OF_HEADERS = [
+    *(set_that_grows, set_that_shrinks, deque_that_grows, deque_that_shrinks),
+    *(dict_with_a_new_key, dict_with_a_default, list_with_other_items),
+    *(list_by_another_name, list_that_a_function_changes),
+]
+
+
+@pytest.mark.parametrize("by_identity", [False, True], ids=["by name", "by identity"])
+@pytest.mark.parametrize("f", OF_HEADERS, ids=lambda f: f.__name__)
+def test_a_loop_goes_back_as_often_as_it_ran(f: Callable[..., Any], by_identity: bool) -> None:
+    x, tangent = np.linspace(0.5, 2.0, 9), np.linspace(-1.0, 1.0, 9)
+    df: Any = tl.grad(f)
+    if by_identity:
+        made = df.__tangentlike__.derive().specialized_for((x,), {}).by_identity
+        df = lambda x: made.call((x,), {})  # noqa: E731
+    expected = (f(x + 1e-6 * tangent) - f(x - 1e-6 * tangent)) / 2e-6
+    assert np.dot(df(x), tangent) == pytest.approx(expected, abs=1e-7)
+    assert tl.autodiff(f, mode="forward")(x, tangent)[1] == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_length_that_the_loop_leaves_alone_is_read_again() -> None:
+    def f(x: np.ndarray, items: list[float]) -> float:
+        y = np.zeros(3)
+        for j in range(len(items)):
+            y[j] = x[j] * x[j]
+        return float(np.sum(y))
+
+    df = tl.grad(f)
+    df(np.ones(3), [1.0, 2.0])
+    assert "for j in reversed(range(len(items)))" in df.source

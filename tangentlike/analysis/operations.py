@@ -39,6 +39,7 @@ PUTTING = PUTTING_ONE | {"extend": 0, "extendleft": 0, "update": 0, "setdefault"
 STORING_METHODS = frozenset((*PUTTING, "add", "fill", "put", "itemset"))
 MUTATING_METHODS = STORING_METHODS.union(
     ("pop", "popleft", "remove", "clear", "sort", "reverse", "popitem", "discard"),
+    ("difference_update", "intersection_update", "symmetric_difference_update"),
     ("partition", "resize"),
     ("__setitem__", "__delitem__", "__setattr__", "__delattr__", "setfield", "byteswap"),
 )  # all methods that change the object

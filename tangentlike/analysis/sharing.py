@@ -391,6 +391,21 @@ def assigned_field(stmt: ir.Stmt) -> str:
     return ""
 
 
+def may_resize(stmt: ir.Stmt, sources: Sources) -> bool:
+    """Whether a list, dict or set may have another length after a statement that writes it."""
+    match stmt:
+        case ir.Store(target=ir.Index(base, key)):
+            form = sources.kind_of(base).form
+            entry = form in ("array", "value", "tuple") or surely_basic(key, sources.kind_of)
+            within = form in ("list", "unknown") and isinstance(key, ir.Slice)
+            return within or form == "dict" or not entry
+        case ir.Update(target=ir.Var() as name):
+            return sources.kind_of(name).form not in ("array", "value", "number")
+        case ir.Store() | ir.Update():
+            return False
+    return True
+
+
 def owner(node: str) -> str:
     return node.removesuffix("[*]")
 

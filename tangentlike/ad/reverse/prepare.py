@@ -16,8 +16,11 @@ from ... import ir, runtime
 from ...analysis.aliases import Aliases
 from ...analysis.kinds import spread
 from ...analysis.memory import key_parts, surely_basic
+from ...analysis.sharing import may_resize, owner
 from ...analysis.structure import Structure
 from ...errors import not_by_names
+from ...frontend.naming import noun
+from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, Kind
 from ..context import BINARY_OF, Context, of_sets
@@ -25,6 +28,7 @@ from ..loops import indexed, may_break, sources_of
 from .adjoints import as_value
 
 ACCUMULATING = (operator.iadd, operator.isub)
+_SIZED = ("array", "value", "number", "other", "tuple")  # whose length nothing changes
 
 
 class Preparation(ir.Rewriter):
@@ -159,9 +163,50 @@ class Preparation(ir.Rewriter):
         return [start, new]
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
+        named, stmt = self._with_steady_header(stmt)
+        return [*named, *self._reversible(stmt)]
+
+    def _with_steady_header(self, stmt: ir.For) -> tuple[list[ir.Stmt], ir.For]:
+        """A loop whose header reads no length that its body may change: the reverse sweep comes to
+        the header when that has been done.
+
+        before::                            after::
+            for i in range(len(seen)):          length = len(seen)
+                seen.add(i)                     for i in range(length):
+                                                    seen.add(i)
+        """
+        named: list[ir.Stmt] = []
+
+        def changes(expr: ir.Expr) -> bool:
+            names = (n for n in ir.names_in(expr) if self._form(n) not in _SIZED)
+            asked = set(map(self.aliases.class_of, names))
+            return bool(asked) and not asked.isdisjoint(self._resized_in(stmt.body))
+
+        def steady(expr: ir.Expr) -> ir.Expr:
+            if is_shape_query(expr) or isinstance(expr, ir.Opaque):
+                if not changes(expr):
+                    return expr
+                name = self._fresh(noun(expr), self.context.kind_of(expr))
+                named.append(ir.Assign(name, expr, stmt.origin))
+                return ir.Var(name)
+            return ir.rebuild(expr, steady) if isinstance(expr, ir.Call) else expr
+
+        header = steady(stmt.iter)
+        return named, stmt if header is stmt.iter else dataclasses.replace(stmt, iter=header)
+
+    def _form(self, name: str) -> str:
+        return self.context.kind_of(ir.Var(name)).form
+
+    def _resized_in(self, body: ir.Block) -> set[str]:
+        """The classes of lists, dicts and sets that may have another length after statements."""
+        sources = self.context.sources()
+        resizing = (s for s in ir.statements(body) if may_resize(s, sources))
+        return {self.aliases.class_of(owner(n)) for s in resizing for n in sources.written(s)}
+
+    def _reversible(self, stmt: ir.For) -> list[ir.Stmt]:
         written = [n for n in sources_of(stmt.iter) if self._is_written_in(stmt.body, n)]
         listed, stmt = self._with_listed_sets(stmt, written)
-        forms = [self.context.kind_of(ir.Var(name)).form for name in sources_of(stmt.iter)]
+        forms = [*map(self._form, sources_of(stmt.iter))]
         if "dict" not in forms and len(written) > len(listed):
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if may_break(stmt.body):
