@@ -144,3 +144,39 @@ def test_a_stack_costs_no_more_than_its_rows() -> None:
 
     by_stack = took(lambda: (np.swapaxes(a, -1, -2) @ g).sum(axis=0))
     assert took(lambda: matmul_bar_b(g, a, b)) < by_stack
+
+
+def evidence(k: Any, y: Any) -> Any:
+    factor = np.linalg.cholesky(k)
+    z = np.linalg.solve(factor, y)
+    return -0.5 * np.sum(z * z) - np.sum(np.log(np.diag(factor)))
+
+
+def changed_between(k: Any, y: Any) -> Any:
+    factor = np.linalg.cholesky(k)
+    z = np.linalg.solve(factor.T, y)
+    factor = factor + 0.1
+    return np.sum(z * z) + np.sum(np.linalg.solve(factor, y) * np.diag(factor))
+
+
+@pytest.mark.parametrize("f", [evidence, changed_between])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_systems_with_a_cholesky_factor(f: Callable[..., Any], columns: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(5)
+    a, y = rng.normal(size=(7, 7)), rng.normal(size=(7, *columns))
+    if f is changed_between and columns:
+        return  # (not a product of equal shapes)
+    args = a @ a.T + 7.0 * np.eye(7), y
+    df = tl.grad(f, wrt=(0, 1), example=args)
+    if f is evidence:  # one inverse serves both
+        assert (
+            df.source.count("inverse_of_lower(") == 1
+            and "np.linalg.solve(factor.T" not in df.source
+        )
+        solved = np.linalg.solve(args[0], y).reshape(7, -1)
+        expected = 0.5 * (solved @ solved.T - np.linalg.inv(args[0]))
+        k_bar, y_bar = df(*args)
+        np.testing.assert_allclose(0.5 * (k_bar + k_bar.T), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(y_bar, -solved.reshape(y.shape), rtol=1e-10)
+    symmetric = (lambda k, y: f(k + k.T, y)), (0.5 * args[0], y)
+    tl.check_grads(symmetric[0], symmetric[1], wrt=(0, 1), order=2)

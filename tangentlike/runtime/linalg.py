@@ -560,11 +560,11 @@ def cholesky_dot(factor: Any, a_dot: Any, lower: bool = True) -> Any:
     return factor @ half_lower(np.linalg.solve(factor, adjoint_matrix(solved)))
 
 
-def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True) -> Any:
-    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor: that of the
-    triangle that is read."""
+def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True, inverse: Any = None) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor, and from the
+    inverse of that if it is there: that of the triangle that is read."""
     inner = half_lower(adjoint_matrix(factor) @ factor_bar)
-    inverse = inverse_of_lower(factor)
+    inverse = inverse_of_lower(factor) if inverse is None else inverse
     return onto_triangle(adjoint_matrix(inverse) @ inner @ inverse, lower)
 
 
@@ -576,12 +576,12 @@ def inverse_of_lower(x: Any) -> Any:
            [-0.5,  0.5]])
     """
     k = x.shape[-1] // 2
-    if k < 16:
+    if k < 32:
         return np.linalg.inv(x)
     y = np.zeros_like(x)
-    y[..., :k, :k] = inverse_of_lower(x[..., :k, :k])
-    y[..., k:, k:] = inverse_of_lower(x[..., k:, k:])
-    y[..., k:, :k] = -(y[..., k:, k:] @ (x[..., k:, :k] @ y[..., :k, :k]))
+    y[..., :k, :k] = upper = inverse_of_lower(x[..., :k, :k])
+    y[..., k:, k:] = lower = inverse_of_lower(x[..., k:, k:])
+    y[..., k:, :k] = -(lower @ (x[..., k:, :k] @ upper))
     return y
 
 

@@ -7,6 +7,10 @@
                                                x_rows.append(x)
                                            A_bar += np.array(g_rows).T @ np.array(x_rows)
 
+    z_bar = np.linalg.solve(L.T, g)        L_inverse = inverse_of_lower(L)
+    K_bar = cholesky_bar(L, L_bar)         z_bar = L_inverse.T @ g
+                                           K_bar = cholesky_bar(L, L_bar, inverse=L_inverse)
+
 (A text that is differentiated again has the sums: their derivatives are simpler.)
 """
 
@@ -25,6 +29,7 @@ from ...ir.index import references
 from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import key_parts
+from ...runtime import cholesky_bar, inverse_of_lower
 from .accumulate import IADD, ISUB
 from .algebra import Product, build, build_sum, ordered, product_of, terms_of
 from .analyses import Asking
@@ -69,7 +74,11 @@ def contracted(
 
 def _contracted(function: ir.Function, facts: Facts) -> ir.Function:
     numpy = facts.numpy_function("array").obj is np.array
-    if facts.by_identity or not numpy or not _has_candidates(function):
+    if facts.by_identity or not numpy:
+        return function
+    if any(ref.obj is cholesky_bar for ref in fact(references, function)):
+        function = _Inverting(function, facts).rewritten(function)
+    if not _has_candidates(function):
         return function
     return _Contracting(function, facts).rewritten(function)
 
@@ -268,6 +277,59 @@ class _Contracting(Asking):
                 made = isinstance(stmt, ir.Assign) and not sources(stmt.value, self.facts, True)
                 own = own and not made
         return True
+
+
+class _Inverting(Asking):
+    """Systems with the factor of a Cholesky decomposition are solved by its inverse, which the
+    adjoint of the matrix needs anyway."""
+
+    def block(self, block: ir.Block) -> ir.Block:
+        block = super().block(block)
+        for last, stmt in enumerate(block):
+            for expr in ir.walk_statement(stmt):
+                match expr:
+                    case ir.Call(ir.Ref(obj=obj), (ir.Var(factor), _), ()) if obj is cholesky_bar:
+                        return self._shared(factor, block, last)
+        return block
+
+    def _shared(self, factor: str, block: ir.Block, last: int) -> ir.Block:
+        """The block with one inverse for what the adjoint statement and those before it solve."""
+        names = Names(n for s in ir.statements(self.function.body) for n in _names(s))
+        inverse = ir.Var(names.fresh(f"{factor}_inverse"))
+        axes = AxesOf(self.function, self.facts)
+
+        def by_inverse(expr: ir.Expr) -> ir.Expr:
+            expr = ir.rebuild(expr, by_inverse)
+            match expr:
+                case ir.Call(ir.Ref(obj=np.linalg.solve), (ir.Attribute(base, "T"), g), ()) if (
+                    base == ir.Var(factor) and len(axes.of(g) or ()) in (1, 2)
+                ):
+                    return ir.Call(_MATMUL, (ir.Attribute(inverse, "T"), g), (), expr.at)
+                case ir.Call(ir.Ref(obj=obj), (base, _), ()) if (
+                    base == ir.Var(factor) and obj is cholesky_bar
+                ):
+                    return dataclasses.replace(expr, kwargs=(("inverse", inverse),))
+            return expr
+
+        before = [
+            ir.map_statement(stmt, expr=by_inverse) if stmt.origin.role == "adjoint" else stmt
+            for stmt in block[:last]
+        ]
+        solving = [k for k, stmt in enumerate(before) if stmt is not block[k]]
+        if not solving or len(axes.of(ir.Var(factor)) or ()) != 2 or not self.facts.real:
+            return block
+        for stmt in block[solving[0] : last]:
+            effect = effect_of(stmt, self.facts)
+            if factor in effect.binds or self.sharing.meet((factor,), effect.writes):
+                return block
+        before.insert(
+            solving[0],
+            ir.Assign(inverse.name, ir.Call(_INVERSE, (ir.Var(factor),)), block[solving[0]].origin),
+        )
+        return (*before, ir.map_statement(block[last], expr=by_inverse), *block[last + 1 :])
+
+
+_INVERSE = ir.Ref("inverse_of_lower", inverse_of_lower)
 
 
 def _shape_of(expr: ir.Expr) -> ir.Expr | None:
