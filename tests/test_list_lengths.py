@@ -307,3 +307,56 @@ def test_a_length_that_the_loop_leaves_alone_is_read_again() -> None:
     df = tl.grad(f)
     df(np.ones(3), [1.0, 2.0])
     assert "for j in reversed(range(len(items)))" in df.source
+
+
+def runs_over_what_a_function_grows(x):
+    items, s = [1, 2], 0.0
+    for v in items:
+        s = s + 2.0 * x[v]
+        if len(items) < 4:
+            _grow(items)
+    return s
+
+
+def runs_over_what_a_slice_grows(x):
+    items, s = [1, 2], 0.0
+    for v in items:
+        s = s + 2.0 * x[v]
+        if len(items) < 4:
+            items[2:2] = [5]
+    return s
+
+
+def runs_over_items_that_a_slice_adds(x):
+    items, s = [x[1], x[2]], 0.0
+    for v in items:
+        s = s + v * v
+        if len(items) < 4:
+            items[len(items) :] = [3.0 * v]
+    return s
+
+
+GROWING = [runs_over_what_a_function_grows, runs_over_what_a_slice_grows]
+GROWING += [runs_over_items_that_a_slice_adds]
+
+
+@pytest.mark.parametrize("f", GROWING, ids=lambda f: f.__name__)
+def test_a_list_that_a_loop_runs_over_is_not_taken_to_stay_as_long(f: Callable[..., Any]) -> None:
+    x = np.linspace(0.5, 2.0, 9)
+    with pytest.raises(tl.UnsupportedError, match="in a loop over `items`"):
+        tl.grad(f)(x)
+
+
+def test_items_of_a_list_that_a_loop_runs_over_may_be_set_sorted_and_reversed() -> None:
+    def f(x: np.ndarray) -> float:
+        items, s = [3, 1, 2], 0.0
+        for v in items:
+            s = s + x[v] * x[v]
+            items[2] = 4
+            items.reverse()
+            items.sort()
+        return s
+
+    x = np.linspace(0.5, 2.0, 9)
+    expected = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(9)]
+    np.testing.assert_allclose(tl.grad(f)(x), expected, rtol=1e-6)

@@ -112,6 +112,9 @@ def sources_of(iterable: ir.Expr) -> tuple[str, ...]:
     return ()
 
 
+SIZED = ("array", "value", "number", "other", "tuple")  # kinds whose length nothing changes
+
+
 def may_break(block: ir.Block) -> bool:
     """Whether a loop body may leave its own loop by `break`."""
     return any(True for _ in ir.breaks(block))

@@ -403,6 +403,8 @@ def may_resize(stmt: ir.Stmt, sources: Sources) -> bool:
             return sources.kind_of(name).form not in ("array", "value", "number")
         case ir.Store() | ir.Update():
             return False
+        case ir.Do(value=ir.Call(fn=ir.Attribute(_, "sort" | "reverse"))):
+            return False
     return True
 
 

@@ -25,6 +25,7 @@ from ...analysis.operations import (
     with_size,
 )
 from ...analysis.refusals import root_ref
+from ...analysis.sharing import may_resize
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.dataflow import Displays
@@ -32,7 +33,7 @@ from ...ir.kind import INT, NOTHING, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
 from ..context import IADD, Context
-from ..loops import indexed, sources_of
+from ..loops import SIZED, indexed, sources_of
 from .iterators import iterators_as_lists, keys_as_lists
 
 
@@ -121,15 +122,12 @@ class _Stores(ir.Rewriter):
         )
 
     def _refuse_resizing(self, stmt: ir.For) -> None:
+        sources = self.context.sources()
         for inner in ir.statements(stmt.body):
-            match getattr(inner, "value", None):
-                case ir.Call(fn=ir.Attribute(ir.Var(base), method)):
-                    if method in _RESIZING and base in sources_of(stmt.iter):
-                        raise UnsupportedError(
-                            f"`{method}` of `{base}` in a loop over `{base}`",
-                            inner.origin.place,
-                            f"Run over a copy, `for item in list({base})`, or use `while`.",
-                        )
+            resized = sources.written(inner) if may_resize(inner, sources) else ()
+            for base in sources_of(stmt.iter):
+                if base in resized and self.context.kind_of(ir.Var(base)).form not in SIZED:
+                    raise _resized_while_read(inner, base)
 
     def _check(self, call: ir.Call, given: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt]:
         """`require_array(x)` where the function may bind a number to a new object: then y is not
@@ -377,7 +375,20 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
     return expr
 
 
-_RESIZING = ("append", "extend", "insert", "pop", "remove", "clear")
+def _resized_while_read(stmt: ir.Stmt, name: str) -> UnsupportedError:
+    """The refusal of a statement by which a list that a loop runs over may get another length:
+    derivatives take items by their numbers, of as many as there were."""
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if base == name:
+            what = f"`{method}` of `{name}`"
+        case _:
+            what = f"what may change how long `{name}` is"
+    return UnsupportedError(
+        f"{what} in a loop over `{name}`",
+        stmt.origin.place,
+        f"Run over a copy, `for item in list({name})`, or use `while`.",
+    )
+
 
 _HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
 

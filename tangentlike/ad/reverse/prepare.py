@@ -24,11 +24,10 @@ from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, Kind
 from ..context import BINARY_OF, Context, of_sets
-from ..loops import indexed, may_break, sources_of
+from ..loops import SIZED, indexed, may_break, sources_of
 from .adjoints import as_value
 
 ACCUMULATING = (operator.iadd, operator.isub)
-_SIZED = ("array", "value", "number", "other", "tuple")  # whose length nothing changes
 
 
 class Preparation(ir.Rewriter):
@@ -178,7 +177,7 @@ class Preparation(ir.Rewriter):
         named: list[ir.Stmt] = []
 
         def changes(expr: ir.Expr) -> bool:
-            names = (n for n in ir.names_in(expr) if self._form(n) not in _SIZED)
+            names = (n for n in ir.names_in(expr) if self._form(n) not in SIZED)
             asked = set(map(self.aliases.class_of, names))
             return bool(asked) and not asked.isdisjoint(self._resized_in(stmt.body))
 
