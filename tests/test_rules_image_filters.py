@@ -70,21 +70,37 @@ def into_by_place(x, out):
     return np.sum(ndimage.gaussian_filter1d(x, 1.0, 0, 0, out) ** 2)
 
 
-def by_weights(x):
-    return np.sum(ndimage.correlate(IMAGE, x[:2, :2], mode="wrap") ** 2)
+BY_WEIGHTS = {
+    "correlate": lambda x, w, mode: ndimage.correlate(x, w, mode=mode, cval=1.5, origin=(0, -1)),
+    "convolve": lambda x, w, mode: ndimage.convolve(x, w, mode=mode, cval=1.5, origin=(0, 1)),
+    "correlate1d": lambda x, w, mode: ndimage.correlate1d(x, w[0], 0, mode=mode, origin=1),
+    "convolve1d": lambda x, w, mode: ndimage.convolve1d(x, w[0], mode=mode, cval=0.5, origin=-1),
+}
 
 
 def test_in_a_loop():
     tl.check_grads(blurred_in_a_loop, IMAGE)
 
 
-def test_weights_that_carry_derivatives():
-    e = np.ones_like(IMAGE)
-    h = 1e-6
-    expected = (by_weights(IMAGE + h * e) - by_weights(IMAGE - h * e)) / (2 * h)
-    np.testing.assert_allclose(tl.jvp(by_weights, (IMAGE,), (e,))[1], expected, rtol=1e-6)
-    with pytest.raises(tl.UnsupportedError):
-        tl.grad(by_weights)(IMAGE)
+@pytest.mark.parametrize("name", BY_WEIGHTS)
+def test_weights_that_carry_derivatives(name):
+    f = BY_WEIGHTS[name]
+    for mode in MODES:
+        for weights in (WEIGHTS, np.vstack((WEIGHTS, WEIGHTS[:1]))[:, :3]):  # even and odd sizes
+            tl.check_grads(lambda w, m=mode: np.sum(f(IMAGE, w * w, m) ** 2), weights)
+    tl.check_grads(lambda w: np.sum(f(IMAGE * w[0, 0], w, "constant") ** 3), WEIGHTS, order=2)
+
+
+def blur(x, weights):
+    return ndimage.convolve(x, weights)
+
+
+def blurred_by_a_helper(x):
+    return np.sum(blur(x, np.ones((3, 3))) ** 3)
+
+
+def test_weights_on_the_tape_of_a_helper():
+    tl.check_grads(blurred_by_a_helper, IMAGE, order=2)
 
 
 def test_an_unknown_mode_and_an_output_are_not_passed_over():

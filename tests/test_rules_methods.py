@@ -224,3 +224,55 @@ def test_text_of_sums() -> None:
 )
 def test_adjoint_helpers_say_what_they_do(name: str) -> None:
     assert getattr(runtime, name).__doc__
+
+
+PLACES = np.array([0.1, 0.35, 0.5, 0.9, 1.2, 1.25])
+FIELD = np.random.default_rng(3).normal(size=(6, 4))
+
+
+def slopes_by_places(x):
+    return np.sum(np.gradient(np.sin(x), x, edge_order=2) ** 2)
+
+
+def slopes_by_a_step(x):
+    dx = x[1] - x[0]
+    return np.sum(np.gradient(np.gradient(np.sin(x), dx), dx) ** 2)
+
+
+def slopes_along_two_axes(x):
+    a, b = np.gradient(FIELD * x[:, None], x, x[:4] ** 2 + 0.2)
+    return np.sum(a * b)
+
+
+def slopes_along_a_named_axis(x):
+    return np.sum(np.gradient(FIELD, x**2, axis=-2) ** 2)
+
+
+def one_step_for_two_axes(x):
+    a, b = np.gradient(FIELD, x[0])
+    return np.sum(a**2 * b)
+
+
+def slopes_of_complex_values(x):
+    z = x * np.exp(1j * x * FIELD[:, 0])
+    return np.sum(np.abs(np.gradient(z, x) * (1 + 2j) + np.gradient(z, x[0])) ** 2)
+
+
+def slopes_by_listed_places(x):
+    return np.sum(np.gradient(FIELD[:, 0], [x[0], x[1], x[2], x[3], x[4], x[5]]) ** 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        slopes_by_places,
+        slopes_by_a_step,
+        slopes_along_two_axes,
+        slopes_along_a_named_axis,
+        one_step_for_two_axes,
+        slopes_of_complex_values,
+        slopes_by_listed_places,
+    ],
+)
+def test_slopes_by_what_varies_of_the_places(f):
+    tl.check_grads(f, PLACES, order=2)

@@ -302,6 +302,9 @@ def _fold(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr | None:
             if obj is operator.sub:
                 b = None if b is None else negative(b)
             return add(a, b)
+        case ir.Call(fn=ir.Ref(obj=runtime.accumulate), args=(left, right)):
+            a, b = _fold(left, zeros), _fold(right, zeros)
+            return ir.Call(expr.fn, (a, b)) if a is not None and b is not None else a or b
         case ir.Call(fn=ir.Ref(obj=obj), args=args) if obj in _PRODUCTS:
             parts = [_fold(arg, zeros) for arg in args]
             if None in parts:

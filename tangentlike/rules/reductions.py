@@ -349,8 +349,15 @@ linear("np.ediff1d(ary)", "reshape_like(undiff(y_bar, np.ravel(ary)), ary)", arr
 
 @rule(np.gradient, kind=unknown)
 def gradient(y, f, *varargs, axis=None, edge_order=1):
-    y_dot = spaced_gradient(f_dot, varargs, axis, edge_order)
+    if varargs == ():
+        y_dot = spaced_gradient(f_dot, varargs, axis, edge_order)
+    else:
+        y_dot = accumulate(
+            spaced_gradient(f_dot, varargs, axis, edge_order),
+            gradient_steps_dot(f, varargs, varargs_dot, axis, edge_order),
+        )
     f_bar = gradient_bar(y_bar, f, varargs, axis, edge_order)
+    varargs_bar = gradient_steps_bar(y_bar, conj(f), varargs, axis, edge_order)
 
 
 @rule("numpy.trapezoid", "numpy.trapz", runtime.trapezoid, kind=unknown)
@@ -536,14 +543,21 @@ linear("undiff(g, x, n=1, axis=-1)", "np.diff(y_bar, n=n, axis=axis)", same_as(1
 
 @rule(runtime.spaced_gradient, kind=unknown)
 def spaced_gradient(y, x, spacing=(), axis=None, edge_order=1):
-    y_dot = spaced_gradient(x_dot, spacing, axis, edge_order)
+    y_dot = accumulate(
+        spaced_gradient(x_dot, spacing, axis, edge_order),
+        gradient_steps_dot(x, spacing, spacing_dot, axis, edge_order),
+    )
     x_bar = gradient_bar(y_bar, x, spacing, axis, edge_order)
+    spacing_bar = tuple(gradient_steps_bar(y_bar, conj(x), spacing, axis, edge_order))
 
 
 @rule(runtime.gradient_bar, kind=same_as(1))
 def gradient_bar(y, g, x, spacing=(), axis=None, edge_order=1):
-    y_dot = gradient_bar(g_dot, x, spacing, axis, edge_order)
+    y_dot = gradient_bar(g_dot, x, spacing, axis, edge_order) + gradient_bar_dot(
+        g, x, spacing, spacing_dot, axis, edge_order
+    )
     g_bar = spaced_gradient(y_bar, spacing, axis, edge_order)
+    spacing_bar = tuple(gradient_steps_bar(g, conj(y_bar), spacing, axis, edge_order))
     x_bar = 0
 
 

@@ -105,11 +105,20 @@ for _name, (_before, _after, _given, _words, _reach) in _FILTERS.items():
     if "weights" in _given:
         _moved = _given.replace("weights", "weights_dot")
         _tangent += f" + {_filter}(input, {_moved}, mode=mode, cval=cval{_by_name})"
+    _of_weights = []
+    if "weights" in _given:
+        _along = "axis" if "axis" in _given else "None"
+        _turned = _name.startswith("convolve")
+        _bar = f"y_bar, conj(input), weights, {_along}, mode, cval, origin, {_turned}"
+        _of_weights = [f"weights_bar = cast_like(filter_weights_bar({_bar}), weights)"]
+        if "axes" in _words:  # (those that are named are not written down)
+            _of_weights = ["if axes is None:", f"    {_of_weights[0]}"]
     _lines = [
         f"wide = np.flip(with_edges(y_bar, {_reach}))",
         f'back = np.flip({_filter}(wide{_rest}, mode="constant"{_by_name}))',
         f"y_dot = {_tangent}",
         f"input_bar = cast_like(folded_edges(back, {_reach}, mode), input)",
+        *_of_weights,
         *(f"{name}_bar = 0" for name in ("origin", "radius") if name in _words),
     ]
     written(_filter, f"{_params})", _lines, same_as(0))

@@ -152,19 +152,23 @@ def gradient_bar(
     >>> gradient_bar(np.array([1.0, 0.0, 0.0]), np.zeros(3))
     array([-1.,  1.,  0.])
     """
+    parts = g if isinstance(g, (list, tuple)) else [g]
+    axes, steps = _axes_and_steps(x, spacing, axis)
+    total = _gradient_bar(parts[0], x, steps[0], axes[0], edge_order)
+    for part, step, i in zip(parts[1:], steps[1:], axes[1:], strict=True):
+        total = total + _gradient_bar(part, x, step, i, edge_order)
+    return total
+
+
+def _axes_and_steps(x: Any, spacing: tuple[Any, ...], axis: Any) -> tuple[Any, Any]:
+    """The axes along which `np.gradient` takes slopes, and the step or the places of each."""
     if axis is None:
         axes: tuple[int, ...] = tuple(range(np.ndim(x)))
     else:
         axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
-    parts = g if isinstance(g, (list, tuple)) else [g]
-    if not spacing:
+    if len(spacing) == 0:
         spacing = (1.0,)
-    if len(spacing) == 1:
-        spacing = spacing * len(axes)
-    total = _gradient_bar(parts[0], x, spacing[0], axes[0], edge_order)
-    for part, step, i in zip(parts[1:], spacing[1:], axes[1:], strict=True):
-        total = total + _gradient_bar(part, x, step, i, edge_order)
-    return total
+    return axes, spacing * len(axes) if len(spacing) == 1 else spacing
 
 
 def _gradient_bar(g: Any, x: Any, spacing: Any, axis: int, edge_order: int) -> Any:
@@ -186,6 +190,125 @@ def _gradient_bar(g: Any, x: Any, spacing: Any, axis: int, edge_order: int) -> A
             factors = np.reshape(column[rows], (-1,) + (1,) * (np.ndim(g) - 1))
             total[teeth] += factors.astype(total.dtype) * lanes[rows]
     return np.moveaxis(total, 0, axis)
+
+
+# A slope that `np.gradient` gives is that of a parabola through the samples at three places (at an
+# end of a straight line through two, with `edge_order=1`), at one of them. To move a place `p` by
+# `p_dot` changes the parabola as to change its sample by `-p_dot` times the slope there does, which
+# is the slope given plus the curvature times the distance. Where `D` takes slopes at the places,
+#
+#     y_dot = -y * D(p_dot) + curvature * (p_dot + p * D(p_dot) - D(p * p_dot)).
+
+
+def gradient_steps_dot(
+    x: Any, spacing: Any, spacing_dot: Any, axis: Any = None, edge_order: int = 1
+) -> Any:
+    """The tangent of `np.gradient(x, *spacing)` where only what it is given of the places moves.
+
+    >>> gradient_steps_dot(np.array([0.0, 1.0, 4.0]), (1.0,), (1.0,))
+    array([-1., -2., -3.])
+    """
+    axes, steps = _axes_and_steps(x, spacing, axis)
+    dots = _axes_and_steps(x, spacing_dot, axis)[1]
+    found = []
+    for i, places, moved in zip(axes, steps, dots, strict=True):
+        step, dot = _no_list(places), _no_list(moved)
+        slope = np.gradient(x, step, axis=i, edge_order=edge_order)
+        if np.ndim(step) == 0:
+            found.append(-slope * (dot / step))
+        else:
+            spread = np.gradient(dot, step, edge_order=edge_order)
+            moment = np.gradient(step * dot, step, edge_order=edge_order)
+            bent = _curvature(x, step, i, edge_order) * _along(dot + step * spread - moment, x, i)
+            found.append(bent - slope * _along(spread, x, i))
+    return found[0] if len(found) == 1 else found
+
+
+def gradient_steps_bar(
+    g: Any, x: Any, spacing: Any, axis: Any = None, edge_order: int = 1
+) -> list[Any]:
+    """The adjoints of what `np.gradient(x, *spacing)` is given of the places.
+
+    >>> list(map(float, gradient_steps_bar(np.ones(3), np.array([0.0, 1.0, 4.0]), (1.0,))))
+    [-6.0]
+    """
+    parts = g if isinstance(g, (list, tuple)) else [g]
+    axes, steps = _axes_and_steps(x, spacing, axis)
+    bars = []
+    for part, i, places in zip(parts, axes, steps, strict=True):
+        step = _no_list(places)
+        slope = np.gradient(x, step, axis=i, edge_order=edge_order)
+        if np.ndim(step) == 0:
+            bars.append(-np.sum(part * slope) / step)
+        else:
+            others = tuple(k for k in range(np.ndim(x)) if k != i % np.ndim(x))
+            spread = np.sum(part * slope, axis=others)
+            bent = np.sum(part * _curvature(x, step, i, edge_order), axis=others)
+            bars.append(
+                bent
+                + gradient_bar(step * bent - spread, step, (step,), None, edge_order)
+                - step * gradient_bar(bent, step, (step,), None, edge_order)
+            )
+    if len(spacing) == 1:
+        return [sum(bars[1:], bars[0])]
+    return bars
+
+
+def gradient_bar_dot(
+    g: Any, x: Any, spacing: Any, spacing_dot: Any, axis: Any = None, edge_order: int = 1
+) -> Any:
+    """The tangent of `gradient_bar` where only what it is given of the places moves."""
+    parts = g if isinstance(g, (list, tuple)) else [g]
+    axes, steps = _axes_and_steps(x, spacing, axis)
+    dots = _axes_and_steps(x, spacing_dot, axis)[1]
+    total = np.zeros_like(x)
+    for part, i, places, moved in zip(parts, axes, steps, dots, strict=True):
+        step, dot = _no_list(places), _no_list(moved)
+        if np.ndim(step) == 0:
+            change = -part * (dot / step)
+            total = total + gradient_bar(change, x, (step,), i, edge_order)
+        else:
+            spread = np.gradient(dot, step, edge_order=edge_order)
+            moment = np.gradient(step * dot, step, edge_order=edge_order)
+            bent = part * _along(dot + step * spread - moment, x, i)
+            change = gradient_bar(part * _along(spread, x, i), x, (step,), i, edge_order)
+            total = total + _curvature_bar(bent, x, step, i, edge_order) - change
+    return total
+
+
+def _no_list(places: Any) -> Any:
+    return np.asarray(places) if isinstance(places, (list, tuple)) else places
+
+
+def _along(values: Any, x: Any, axis: int) -> Any:
+    """One value for each place of an axis, in a shape that broadcasts with `x`."""
+    shape = [1] * np.ndim(x)
+    shape[axis] = -1
+    return np.reshape(values, shape)
+
+
+def _curvature(x: Any, places: Any, axis: int, edge_order: int) -> Any:
+    """The second derivatives of the parabolas whose slopes `np.gradient` gives; 0 for a line."""
+    widths = _along(np.diff(places), x, axis)
+    inner = np.diff(np.diff(x, axis=axis) / widths, axis=axis)
+    inner = inner * _along(2.0 / (places[2:] - places[:-2]), x, axis)
+    ends = [(0, 0)] * np.ndim(x)
+    ends[axis] = (1, 1)
+    return np.pad(inner, ends, mode="constant" if edge_order == 1 else "edge")
+
+
+def _curvature_bar(g: Any, x: Any, places: Any, axis: int, edge_order: int) -> Any:
+    """The adjoint of the samples in `_curvature`."""
+    lanes = np.moveaxis(g, axis, 0)
+    inner = lanes[1:-1] + np.zeros_like(lanes[1:-1])
+    if edge_order == 2:
+        inner[0] += lanes[0]
+        inner[-1] += lanes[-1]
+    column = (-1,) + (1,) * (np.ndim(x) - 1)
+    samples = np.moveaxis(x, axis, 0)
+    inner = inner * np.reshape(2.0 / (places[2:] - places[:-2]), column)
+    slopes = undiff(inner, samples[1:], 1, 0) / np.reshape(np.diff(places), column)
+    return np.moveaxis(undiff(slopes, samples, 1, 0), 0, axis)
 
 
 def cov_count(m: Any, rowvar: bool, bias: bool, ddof: int | None) -> int:

@@ -82,8 +82,9 @@ def fitting(g: Any, x_bar: Any) -> Any:
 def part_like(part: Any, value: Any) -> Any:
     """The adjoint of `value` where `part`, an item or entries of an adjoint, is what it was put
     into: an object of its own, summed to the shape of `value`; containers as they are."""
-    if isinstance(part, (list, dict, Mirror)):
-        return copy(part)
+    if isinstance(part, (list, tuple, dict, Mirror)):
+        found = copy(part)  # (a list has a list for its adjoint, from which items are taken)
+        return list(found) if isinstance(found, tuple) and isinstance(value, list) else found
     if value is None or isinstance(value, (str, bytes)) or callable(value):
         return part  # (0.0: there is no derivative)
     found = unbroadcast(part, value)

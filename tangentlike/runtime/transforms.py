@@ -205,6 +205,45 @@ def folded_edges(x: Any, reach: int, mode: str | Sequence[str] = "constant") -> 
     return x
 
 
+def filter_weights_bar(
+    g: Any,
+    x: Any,
+    weights: Any,
+    axis: int | None = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    turned: bool = False,
+) -> Any:
+    """The adjoint of the weights in `scipy.ndimage.correlate` of an image (along one axis: in
+    `correlate1d`); with them `turned`, in `convolve`.
+
+    >>> filter_weights_bar(np.array([0.0, 1.0, 0.0]), np.array([1.0, 2.0, 4.0]), np.zeros(3))
+    array([1., 2., 4.])
+    """
+    sizes = list(np.shape(weights))
+    if axis is not None:
+        sizes = [1] * np.ndim(x)
+        sizes[axis] = np.size(weights)
+    origins = [origin] * len(sizes) if np.ndim(origin) == 0 else list(origin)  # type: ignore
+    starts = []
+    reach = reach_of(sizes)
+    for size, shift in zip(sizes, origins, strict=True):
+        # SciPy turns even weights about the place after their middle.
+        middle = size // 2 + shift if not turned else (size - 1) // 2 - shift
+        starts.append(reach - middle if size > 1 else reach)
+    wide = with_edges(x - cval, reach, mode)
+    sums = np.zeros_like(wide, shape=tuple(sizes))
+    for place in np.ndindex(*sizes):
+        window = wide
+        for i, k in enumerate(place):
+            first = starts[i] + k
+            window = np.moveaxis(np.moveaxis(window, i, 0)[first : first + np.shape(g)[i]], 0, i)
+        sums[place] = np.sum(g * window)
+    sums = sums + cval * np.sum(g)
+    return np.reshape(np.flip(sums) if turned else sums, np.shape(weights))
+
+
 # --------------------------------------------------------------------------------------------------
 # Adjoints of convolutions and of recursive filters.
 
