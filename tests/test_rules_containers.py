@@ -289,3 +289,29 @@ def test_helpers_that_give_lists_are_all_known():
     helpers = {n: getattr(runtime, n) for n in giving - kept if hasattr(runtime, n)}
     unknown = [n for n, obj in helpers.items() if not may_make_list(ir.Ref(n, obj))]
     assert not unknown
+
+
+# Sets are not written by what they are made of.
+
+
+def counted_once(x):
+    squares = [v * v for v in x]
+    return np.sum(x**3) / len(set(squares))
+
+
+def seen_before(x):
+    seen, total = frozenset((x[0] * 2.0, x[1])), 0.0
+    for v in x:
+        if v not in seen:
+            total = total + v**3
+    return total
+
+
+@pytest.mark.parametrize("f", [counted_once, seen_before])
+def test_sets_of_what_varies(f):
+    tl.check_grads(f, np.array([0.7, 0.9, 1.3]), order=2)
+
+
+def test_what_is_taken_out_of_a_set_is_refused():
+    with pytest.raises(tl.UnsupportedError, match="set"):
+        tl.grad(lambda x: sum(v * v for v in set(x.tolist())))(np.array([0.7, 0.9]))

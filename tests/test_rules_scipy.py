@@ -466,3 +466,26 @@ def test_interpolants_that_are_not_linear_in_their_values_are_refused():
         tl.grad(lambda x: interpolate.CubicSpline(x, HEIGHTS)(1.3))(PLACES)
     with pytest.raises(NotImplementedError, match="several values at a place"):
         tl.jvp(lambda q: interpolate.CubicSpline(PLACES, np.eye(6))(q), (1.3,), (1.0,))
+
+
+class Curve:
+    def __init__(self, spline):
+        self.spline = spline
+
+    def __call__(self, q):
+        return self.spline(q) ** 2
+
+
+def test_an_interpolant_of_an_object_that_is_called():
+    curve = Curve(interpolate.CubicSpline(PLACES, HEIGHTS))
+    args = (curve,)
+
+    def along(q):
+        return np.sum(curve(q) ** 2)
+
+    def handed_on(q):
+        gradient = tl.grad(lambda q, c: np.sum(c(q) ** 2))
+        return np.sum(gradient(q, *args))
+
+    tl.check_grads(along, (WHERE,), order=2)
+    tl.check_grads(handed_on, (WHERE,))

@@ -88,3 +88,21 @@ def test_an_attribute_of_an_argument():
         return np.sum(q.a * q.b)
 
     tl.check_grads(scaled, (SimpleNamespace(a=X, b=X * 2.0), X))
+
+
+class Options:
+    def __init__(self, **options):
+        for name, value in options.items():
+            setattr(self, name, value)
+
+    def line(self, x):
+        return self.a * x + self.b
+
+
+def options_of_a_call(x):
+    return np.sum(Options(a=x[0], b=x[1]).line(x) ** 2)
+
+
+def test_options_are_attributes_in_the_general_text_too():
+    assert "NotDifferentiated" not in tl.grad(options_of_a_call).source  # (before any call)
+    tl.check_grads(options_of_a_call, X, order=2)

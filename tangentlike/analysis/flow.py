@@ -375,7 +375,7 @@ class _Reader:
             return
         if record_class(call) is not None:
             return
-        if is_numpy(obj):
+        if is_numpy(obj) or obj in (set, frozenset):
             return  # NumPy writes arguments in the functions above only
         self._user_call(call, obj, stmt)
 

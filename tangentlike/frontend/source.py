@@ -124,7 +124,8 @@ def _search(fn: types.FunctionType) -> tuple[_File, _Site]:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
     alone = sites[0] if len(sites) == 1 else None
-    if alone is not None and not may_have_made(alone.node, alone.owner, code, fn.__globals__):
+    emitted = hasattr(fn, "__renamed__")  # (a text that nobody edits)
+    if alone and not emitted and not may_have_made(alone.node, alone.owner, code, fn.__globals__):
         raise UnsupportedError(f"the source of `{fn.__name__}` has changed", place, _CHANGED)
     site = alone or next(iter(_of_code(sites, code, file)), None)
     if site is None:

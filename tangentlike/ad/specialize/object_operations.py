@@ -322,7 +322,7 @@ def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     """The function with the rounds of such loops one after the other."""
     if not fact(sets_by_names, lowered.function):
         return lowered
-    names, made = Names(all_names(lowered.function)), set[str]()
+    names, made, looped = Names(all_names(lowered.function)), set[str](), set[str]()
     every = list(ir.statements(lowered.function.body))
     counts = ir.bindings(every)
     views = {
@@ -355,6 +355,7 @@ def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         if not keys or left or (bound | own) & outside or bound & own:
             return None
         found: list[ir.Stmt] = []
+        looped.update(ir.names_in(stmt.iter) & views.keys() if header is not stmt.iter else ())
         for name in keys:
             new = {n: names.fresh(n) for n in sorted(bound | (own - {key}))}
             made.update(new.values())
@@ -366,7 +367,14 @@ def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
             found += ir.rewrite(block, expression=_attribute_by_name, after=_set_by_name)
         return tuple(found)
 
-    return lowered.with_body(ir.rewrite(lowered.function.body, after=rounds), made)
+    body = ir.rewrite(lowered.function.body, after=rounds)
+    read = {name for stmt in ir.statements(body) for name in ir.reads(stmt)}
+    gone = looped - read  # (the views that only these loops went through)
+
+    def without(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        return () if isinstance(stmt, ir.Assign) and stmt.target in gone else None
+
+    return lowered.with_body(ir.rewrite(body, after=without), made)
 
 
 def _attribute_by_name(e: ir.Expr) -> ir.Expr:
