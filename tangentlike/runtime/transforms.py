@@ -225,7 +225,7 @@ def filter_weights_bar(
     if axis is not None:
         sizes = [1] * np.ndim(x)
         sizes[axis] = np.size(weights)
-    origins = [origin] * len(sizes) if np.ndim(origin) == 0 else list(origin)  # type: ignore
+    origins = [origin] * len(sizes) if np.ndim(origin) == 0 else list(origin)
     starts = []
     reach = reach_of(sizes)
     for size, shift in zip(sizes, origins, strict=True):
