@@ -6,7 +6,7 @@ import copy
 import functools
 import logging
 import types
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -360,3 +360,78 @@ def test_the_keys_of_a_dict_that_changes_are_not_those_that_are_written_out() ->
         tl.grad(named_by_a_dict_that_changes)(x)
     with pytest.raises(tl.UnsupportedError, match="`setattr` is called by its name"):
         tl.jvp(named_by_a_dict_that_changes, (x,), (x,))
+
+
+# What a class holds: its tables are constants of every object.
+
+
+class Substance:
+    TABLE: ClassVar = {"water": (8.07, 1730.6, [0.3, 0.1]), "ethanol": (8.2, 1642.9, [0.5, 0.2])}
+    SHAPES: ClassVar = {"tanh": np.tanh, "square": lambda z: z * z}
+    counts: ClassVar = {"made": 0}
+    weights = np.array([0.5, 0.7])
+
+    def __init__(self, name, t, kind="tanh"):
+        self.a, self.b, self.c = self.TABLE[name]
+        self.t, self.kind = t, kind
+        self.counts["made"] += 1
+
+    def pressure(self):
+        return self.SHAPES[self.kind](self.a - self.b / (self.t * 500.0)) + self.c[1] * self.t
+
+
+def pressures(x):
+    water, ethanol = Substance("water", x[0]), Substance("ethanol", x[1], "square")
+    return water.pressure() * ethanol.pressure()
+
+
+def test_tables_of_a_class():
+    tl.check_grads(pressures, np.array([0.7, 0.9, 1.3]), order=2)
+
+
+class Shared:
+    entries: ClassVar = [0.1, 0.2]
+    values = np.array([0.1, 0.2])
+    named: ClassVar = {}
+
+    def __init__(self, x):
+        self.x = x
+
+    def into_list(self):
+        self.entries[1] = self.x[0] * 2.0
+        return self
+
+    def into_array(self):
+        self.values[1] = self.x[0] * 2.0
+        return self
+
+    def into_dict(self):
+        self.named["x"] = self.x[0]
+        return self
+
+    def sum(self):
+        return self.x[0] * (self.entries[1] + self.values[1] + self.named.get("x", 1.0))
+
+
+def through_a_list(x):
+    p, q = Shared(x * x).into_list(), Shared(x)
+    return p.sum() * q.sum()
+
+
+def through_an_array(x):
+    p, q = Shared(x * x).into_array(), Shared(x)
+    return p.sum() * q.sum()
+
+
+def through_a_dict(x):
+    p, q = Shared(x * x).into_dict(), Shared(x)
+    return p.sum() * q.sum()
+
+
+@pytest.mark.parametrize("f", [through_a_list, through_an_array, through_a_dict])
+def test_what_varies_in_a_table_that_objects_share_is_refused(f):
+    x = np.array([0.7, 0.9])
+    with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
+        tl.grad(f)(x)
+    with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
+        tl.jvp(f, (x,), (x,))

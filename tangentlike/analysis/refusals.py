@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from .. import ir, runtime
 from ..errors import CLASS_IS_READ, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..frontend.owners import is_installed, is_numpy, module_of
+from ..frontend.structures import sets_attribute
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import Kind
@@ -83,8 +85,10 @@ def refuse_written_attributes(
     function: ir.Function,
     varied: Callable[[], Collection[str]],
     written: Callable[[ir.Stmt], Collection[str]],
+    kinds: Mapping[str, Kind],
 ) -> None:
-    """Refuse writes into `vars(model)`: they change attributes, which its adjoint would not see.
+    """Refuse writes into `vars(model)`: they change attributes, which its adjoint would not see;
+    and into what the class of `model` holds, of which each of its objects has an adjoint.
     `written` says which names a statement writes through."""
     taken: set[str] = set()
     for stmt in ir.statements(function.body):
@@ -93,17 +97,20 @@ def refuse_written_attributes(
                 taken.add(name)
             case ir.Assign(target=str(name), value=ir.Var(other)) if other in taken:
                 taken.add(name)
-    of_classes = _of_classes(function)
-    for stmt in ir.statements(function.body) if taken or of_classes else ():
+    of_classes = _of_classes(function, kinds)
+    shared = frozenset(n for n, kind in kinds.items() if kind.cls is not None)
+    for stmt in ir.statements(function.body) if taken or of_classes or shared else ():
         names = (taken | of_classes).intersection(written(stmt))
-        if not names or ir.reads(stmt).isdisjoint(varied()):
-            continue
-        if names & of_classes:
+        path, given = _written_path(stmt)
+        of_class = bool(names & of_classes) or _is_in_class(path, kinds)
+        if of_class and not given.isdisjoint(varied()):
             raise UnsupportedError(
                 "what a class holds is changed, and its objects read it, too",
                 stmt.origin.place,
                 "Store it in the object: `self.w = w`.",
             )
+        if not names & taken or ir.reads(stmt).isdisjoint(varied()):
+            continue
         raise UnsupportedError(
             "what `vars` gives is written, which changes the attributes of an object",
             stmt.origin.place,
@@ -112,7 +119,33 @@ def refuse_written_attributes(
         )
 
 
-def _of_classes(function: ir.Function) -> set[str]:
+def _written_path(stmt: ir.Stmt) -> tuple[ir.Expr | None, frozenset[str]]:
+    """What a statement writes into, as `model.table`, an item of it or by a method; and the names
+    in what it writes."""
+    match stmt:
+        case ir.Store(target=target, value=value) | ir.Update(target=target, value=value):
+            return getattr(target, "base", target), frozenset(ir.names_in(value))
+        case ir.Do(value=ir.Call(fn=fn) as call):
+            given = frozenset(n for e in ir.arguments(call) for n in ir.names_in(e))
+            return getattr(fn, "base", None), given
+    return None, frozenset(ir.reads(stmt))
+
+
+def _is_in_class(path: ir.Expr | None, kinds: Mapping[str, Kind]) -> bool:
+    """Whether it is what a class holds: no object of it has an attribute of that name."""
+    while isinstance(path, ir.Index):
+        path = path.base
+    match path:
+        case ir.Attribute(ir.Var(name), field) if name in kinds and kinds[name].cls is not None:
+            cls, fields = kinds[name].cls, dict(kinds[name].fields)
+            if not isinstance(cls, type) or field in fields or sets_attribute(cls, field):
+                return False
+            value = inspect.getattr_static(cls, field, None)
+            return isinstance(value, (list, dict, np.ndarray))
+    return False
+
+
+def _of_classes(function: ir.Function, kinds: Mapping[str, Kind]) -> set[str]:
     """Names of classes that are asked of objects, `type(model)`, and of what these hold."""
     found: set[str] = set()
     for stmt in ir.statements(function.body):
@@ -122,6 +155,10 @@ def _of_classes(function: ir.Function) -> set[str]:
             ):
                 found.add(name)
             case ir.Assign(target=str(name), value=ir.Attribute(_, "__class__")):
+                found.add(name)
+            case ir.Assign(target=str(name), value=ir.Attribute() as path) if _is_in_class(
+                path, kinds
+            ):
                 found.add(name)
             case ir.Assign(
                 target=str(name),

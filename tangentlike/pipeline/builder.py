@@ -394,7 +394,7 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         sources = context.sources()
         refuse_varied_functions(function, varied)
-        refuse_written_attributes(function, varied, sources.written)
+        refuse_written_attributes(function, varied, sources.written, context.kinds)
         return without_cut_paths(
             function,
             varied,

@@ -335,10 +335,7 @@ def record_like(value: Any, *items: Any) -> Any:
     names = names_of(value)
     if names is not None:
         return Record(names, items)
-    shared = {
-        name: np.zeros_like(v) if hasattr(v, "shape") else 0.0
-        for name, v in _of_class(type(value)).items()
-    }
+    shared = {name: _zeros(v) for name, v in _of_class(type(value)).items()}
     return Mirror(**{**shared, **dict(zip(fields_of(value) or (), items, strict=True))})
 
 
@@ -387,12 +384,36 @@ def names_of(value: Any) -> tuple[str, ...] | None:
 
 
 def _of_class(cls: type) -> dict[str, Any]:
-    """The numbers and arrays among the attributes of a class."""
+    """The numbers and arrays among the attributes of a class, and the tables of such."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, value in vars(base).items():
-            if isinstance(value, (float, complex, np.generic)) or is_array_class(type(value)):
+            number = isinstance(value, (float, complex, np.generic))
+            if number or is_array_class(type(value)) or _is_table(value, name):
                 found[name] = value
             else:
                 found.pop(name, None)
     return found
+
+
+_TABLES = (list, tuple, dict)
+
+
+def _is_table(value: Any, name: str = "") -> bool:
+    """Whether it is a list, tuple or dict that holds nothing but such, plain values and
+    functions."""
+    if type(value) not in _TABLES or name.startswith("__"):
+        return False
+    plain = (*_NO_OBJECTS, np.generic)
+    return all(
+        isinstance(item, plain) or is_array_class(type(item)) or _is_table(item)
+        for item in (value.values() if type(value) is dict else value)
+    )
+
+
+def _zeros(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _zeros(item) for key, item in value.items()}
+    if type(value) in _TABLES:
+        return [_zeros(item) for item in value]
+    return np.zeros_like(value) if hasattr(value, "shape") else 0.0
