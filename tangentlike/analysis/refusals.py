@@ -97,13 +97,14 @@ def refuse_written_attributes(
                 taken.add(name)
             case ir.Assign(target=str(name), value=ir.Var(other)) if other in taken:
                 taken.add(name)
-    of_classes = _of_classes(function, kinds)
-    shared = frozenset(n for n, kind in kinds.items() if kind.cls is not None)
-    for stmt in ir.statements(function.body) if taken or of_classes or shared else ():
+    of_classes = _named(function, _asks_class)
+    tables = _named(function, lambda value: _is_in_class(value, kinds))
+    objects = any(kind.cls is not None for kind in kinds.values())
+    for stmt in ir.statements(function.body) if taken or of_classes or objects else ():
         names = (taken | of_classes).intersection(written(stmt))
         path, given = _written_path(stmt)
-        of_class = bool(names & of_classes) or _is_in_class(path, kinds)
-        if of_class and not given.isdisjoint(varied()):
+        of_class = names & of_classes or ir.names_in(path) & tables or _is_in_class(path, kinds)
+        if of_class and not (given - _computed_of(function, tables)).isdisjoint(varied()):
             raise UnsupportedError(
                 "what a class holds is changed, and its objects read it, too",
                 stmt.origin.place,
@@ -119,19 +120,29 @@ def refuse_written_attributes(
         )
 
 
-def _written_path(stmt: ir.Stmt) -> tuple[ir.Expr | None, frozenset[str]]:
+def _computed_of(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
+    """Names of what these hold, and of what is computed from nothing else: of a counter."""
+    found = set(names)
+    bound = ir.bindings(list(ir.statements(function.body)), function.param_names)
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Assign) and ir.reads(stmt) and found.issuperset(ir.reads(stmt)):
+            found.update(name for name in ir.target_names(stmt.target) if bound[name] == 1)
+    return frozenset(found)
+
+
+def _written_path(stmt: ir.Stmt) -> tuple[ir.Expr, frozenset[str]]:
     """What a statement writes into, as `model.table`, an item of it or by a method; and the names
-    in what it writes."""
+    in what it writes there."""
     match stmt:
         case ir.Store(target=target, value=value) | ir.Update(target=target, value=value):
             return getattr(target, "base", target), frozenset(ir.names_in(value))
         case ir.Do(value=ir.Call(fn=fn) as call):
             given = frozenset(n for e in ir.arguments(call) for n in ir.names_in(e))
-            return getattr(fn, "base", None), given
-    return None, frozenset(ir.reads(stmt))
+            return getattr(fn, "base", fn), given
+    return ir.Const(None), frozenset(ir.reads(stmt))
 
 
-def _is_in_class(path: ir.Expr | None, kinds: Mapping[str, Kind]) -> bool:
+def _is_in_class(path: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
     """Whether it is what a class holds: no object of it has an attribute of that name."""
     while isinstance(path, ir.Index):
         path = path.base
@@ -145,27 +156,27 @@ def _is_in_class(path: ir.Expr | None, kinds: Mapping[str, Kind]) -> bool:
     return False
 
 
-def _of_classes(function: ir.Function, kinds: Mapping[str, Kind]) -> set[str]:
-    """Names of classes that are asked of objects, `type(model)`, and of what these hold."""
+def _asks_class(value: ir.Expr) -> bool:
+    """Whether it is the class of an object, `type(model)`."""
+    match value:
+        case ir.Call(fn=ir.Ref(obj=builtins.type), args=(_,)) | ir.Attribute(_, "__class__"):
+            return True
+    return False
+
+
+def _named(function: ir.Function, asked: Callable[[ir.Expr], bool]) -> frozenset[str]:
+    """The names of such values, and of what these hold."""
     found: set[str] = set()
     for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(
-                target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.type), args=(_,))
-            ):
-                found.add(name)
-            case ir.Assign(target=str(name), value=ir.Attribute(_, "__class__")):
-                found.add(name)
-            case ir.Assign(target=str(name), value=ir.Attribute() as path) if _is_in_class(
-                path, kinds
-            ):
-                found.add(name)
-            case ir.Assign(
-                target=str(name),
-                value=ir.Var(base) | ir.Attribute(ir.Var(base), _) | ir.Index(ir.Var(base), _),
-            ) if base in found:
-                found.add(name)
-    return found
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
+            match stmt.value:
+                case ir.Var(base) | ir.Attribute(ir.Var(base), _) | ir.Index(ir.Var(base), _) if (
+                    base in found
+                ):
+                    found.add(stmt.target)
+                case value if asked(value):
+                    found.add(stmt.target)
+    return frozenset(found)
 
 
 _FOLLOWED = (
