@@ -106,6 +106,9 @@ def check_program(
     central differences: "agree", "refused" or "skipped". At order 2, each mode over each mode;
     `by_identity`: reverse mode with the adjoints of memory by identity, needed or not.
 
+    A text without types that gives NaN where the program overflows is passed over: it cannot know
+    that an entry of an array of any rank is no view of it, so that nobody reads what overflows.
+
     Raises AssertionError with the program and the emitted source where they disagree, and
     where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
     have a kink at the arguments.
@@ -137,6 +140,8 @@ def check_program(
         try:
             before = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
             got = mode(f, args, wrt, *along, emitted)
+            if mode is text_slope and np.isnan(got) and overflows(f, args):
+                continue
             complaint = "" if agreement.close(got, expected, 1e-5) else f"{got} != {expected}"
             if not agreement.same_bits(args, before):
                 complaint = "an argument was changed"
@@ -163,6 +168,16 @@ def check_program(
             )
         outcomes.append("agree")
     return "refused" if "refused" in outcomes else "agree"
+
+
+def overflows(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether an infinite value is made of finite ones on the way."""
+    with np.errstate(all="ignore", over="raise"):
+        try:
+            agreement.call(f, args)
+        except FloatingPointError:
+            return True
+    return False
 
 
 DECLINED = "the text is for other arguments"

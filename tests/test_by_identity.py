@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -784,3 +785,257 @@ def test_items_of_an_array_that_a_list_takes() -> None:
     for f in (extended, slice_replaced, whole_replaced, emptied):
         check(f, A)
         tl.check_grads(f, (A,), order=2)
+
+
+# ------------------------------------------------------- memory that nobody else ever reaches
+
+
+def whole_array(x, y):
+    q = x * y
+    total = np.sum(q)
+    q *= np.exp(np.exp(9.0 + q))
+    return total + np.sum(y)
+
+
+def other_entries(x, y):
+    q = np.tanh(x * y)
+    q[1:] *= np.exp(np.exp(9.0 + y[1:]))
+    first = q[0]
+    return first * np.sum(x)
+
+
+def through_a_view(x, y):
+    q = x * y
+    tail = q[1:]
+    total = np.sum(tail)
+    tail *= np.exp(np.exp(9.0 + tail))
+    return total * q[0] + np.sum(y)
+
+
+def item_of_a_list(x, y):
+    rows = [x * 0.5]
+    first = rows[0]
+    rows[0] = np.exp(np.exp(rows[0] + 9.0))
+    return np.sum(first * y)
+
+
+def in_a_loop(x, y):
+    total = 0.0
+    for k in range(3):
+        q = x * y + k
+        total += np.sum(np.sin(q))
+        q *= np.exp(np.exp(9.0 + q))
+    return total
+
+
+def an_entry_of_the_round_before(x, y):
+    for _ in range(2):
+        q = x * y
+        first = q[1]
+        for _ in range(4):
+            q *= np.exp(q * q * 9.0 + 300.0)
+    return first * np.sum(x)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize(
+    "f",
+    [
+        whole_array,
+        other_entries,
+        through_a_view,
+        item_of_a_list,
+        in_a_loop,
+        an_entry_of_the_round_before,
+    ],
+)
+def test_what_overflows_after_its_last_use_has_no_part(f: Any) -> None:
+    check_typed(f, A, B)
+
+
+def check_typed(f: Any, *args: Any) -> None:
+    directions = agreement.directions_for(args, tuple(range(len(args))), 3)
+    expected = agreement.slope(f, args, directions, 1e-5)
+    found = gradient(f, *args, example=args)
+    assert agreement.close(agreement.inner(directions, list(found)), expected, 1e-6)
+
+
+def by_an_outer_list(x, y):
+    q, held = x * y, []
+    keep(held, q)
+    q *= y
+    return np.sum(held[0] * x)
+
+
+def by_a_field(x, y):
+    q, box = x * y, Box(x)
+    box.held = q
+    q[0] = y[1] * x[2]
+    return np.sum(box.held * x)
+
+
+def by_a_closure(x, y):
+    q = x * y
+
+    def later():
+        return np.sum(q * x)
+
+    q *= np.sin(y)
+    return later()
+
+
+def by_a_list_in_a_list(x, y):
+    q = x * y
+    inner = [q]
+    outer = [inner, [x]]
+    q *= np.sin(y)
+    for row in outer[0]:
+        row[0] *= y[2]
+    return np.sum(inner[0] * x)
+
+
+def by_a_callee_that_gives_it_back(x, y):
+    q = x * y
+    same = given(q)
+    q[1:] = np.sin(y[1:]) * x[:2]
+    return np.sum(same * x)
+
+
+def by_a_callee_chosen_late(x, y, act):
+    q = x * y
+    same = act(q)
+    q *= np.cos(y)
+    return np.sum(same * x)
+
+
+def by_unpacking(x, y):
+    q = np.stack([x * y, x])
+    first, second = q
+    q[0] = np.sin(y) * x
+    q[1] *= y
+    return np.sum(first * second)
+
+
+def by_a_loop_over_rows(x, y):
+    q, rows = np.stack([x * y, x]), []
+    for row in q:
+        rows.append(row)
+    q *= np.sin(y)
+    return np.sum(rows[0] * rows[1])
+
+
+def by_rank_zero(x, y):
+    q = np.array(0.5)
+    view = q[...]
+    q += x[0] * y[1]
+    q[()] = q * x[2]
+    return view * y[0]
+
+
+def by_a_conditional(x, y):
+    q = x * y
+    same = q if x[0] > 0.0 else y * 1.0
+    q *= np.sin(y)
+    return np.sum(same * x)
+
+
+def by_a_swap_in_a_loop(x, y):
+    old, new = x * 1.0, np.zeros(3)
+    for _ in range(3):
+        new[:] = np.sin(old) * y
+        old, new = new, old
+    return np.sum(old * x) + np.sum(new)
+
+
+def by_the_round_before(x, y):
+    first = x * 1.0
+    for _ in range(3):
+        q = first * y
+        q[1:] *= np.sin(first[:-1])
+        first = q[::-1]
+    return np.sum(first * x)
+
+
+def by_an_item_of_the_round_before(x, y):
+    rows = [x * 1.0]
+    for _ in range(3):
+        q = rows[0] * y
+        rows = [q]
+        q[1:] *= np.sin(x[:-1])
+    return np.sum(rows[0] * x)
+
+
+def by_a_dict(x, y):
+    q = x * y
+    held = {"q": q}
+    held["q"] *= y
+    q[0] *= x[1]
+    return np.sum(held["q"] * x)
+
+
+def by_out(x, y):
+    q = np.empty(3)
+    r = np.multiply(x, y, out=q)
+    q *= np.sin(y)
+    return np.sum(r * x)
+
+
+def keep(held, row):
+    held.append(row)
+
+
+def given(row):
+    return row
+
+
+@dataclass
+class Box:
+    held: Any
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_an_outer_list,
+        by_a_field,
+        by_a_closure,
+        by_a_list_in_a_list,
+        by_a_callee_that_gives_it_back,
+        by_unpacking,
+        by_a_loop_over_rows,
+        by_rank_zero,
+        by_a_conditional,
+        by_a_swap_in_a_loop,
+        by_the_round_before,
+        by_an_item_of_the_round_before,
+        by_a_dict,
+        by_out,
+    ],
+)
+def test_what_is_written_is_read_by_another_way(f: Any) -> None:
+    check(f, A, B)
+
+
+@pytest.mark.parametrize("act", [given, np.asarray, np.ravel, np.sin])
+def test_what_is_written_is_read_by_what_a_late_callee_gave(act: Any) -> None:
+    found = tl.grad(lambda x, y: by_a_callee_chosen_late(x, y, act), wrt=(0, 1))(A, B)
+    f = functools.partial(by_a_callee_chosen_late, act=act)
+    directions = agreement.directions_for((A, B), (0, 1), 3)
+    expected = agreement.slope(f, (A, B), directions, 1e-5)
+    assert agreement.close(agreement.inner(directions, list(found)), expected, 1e-6)
+
+
+def test_what_may_be_lists_joined_or_repeated_is_memory_of_others() -> None:
+    def joined(ws, vs, x):
+        rows = ws + vs
+        rows[0][0] = x[1] * 7.0
+        return np.sum(ws[0])
+
+    def repeated(ws, n, x):
+        rows = ws * n
+        rows[0][0] = x[1] * 7.0
+        return np.sum(ws[0])
+
+    for f, other in ((joined, [B.copy()]), (repeated, 2)):
+        with pytest.raises((ValueError, TypeError), match="lists are joined|got a list"):
+            gradient(f, [A.copy()], other, B)

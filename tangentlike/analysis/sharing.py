@@ -126,7 +126,7 @@ class Sharing(Problem[Pairs]):
     @property
     def classes(self) -> dict[str, str]:
         """Node -> representative of everything that may ever share memory with it."""
-        return _classes(self.edges)
+        return classes_of(self.edges)
 
     def boundary(self, function: ir.Function) -> Pairs:
         return self._given
@@ -441,7 +441,8 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
     ]
 
 
-def _classes(edges: set[tuple[str, str]]) -> dict[str, str]:
+def classes_of(edges: set[tuple[str, str]]) -> dict[str, str]:
+    """Node -> representative of everything that edges lead to from it."""
     parent: dict[str, str] = {}
 
     def find(name: str) -> str:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from ...analysis.activity import carrying_names
 from ...analysis.flow import flow_edges
 from ...analysis.hidden_writes import GIVING_NOTHING
 from ...analysis.kinds import infer_kinds
+from ...analysis.memory import base_names, element
 from ...analysis.operations import (
     GENERATORS,
     VALUE_METHODS,
@@ -39,6 +41,7 @@ from ...analysis.operations import (
     written_position,
 )
 from ...analysis.refusals import unknown_class
+from ...analysis.sharing import owner
 from ...errors import TangentlikeError
 from ...frontend.owners import mark_of
 from ...ir.kind import OTHER, UNKNOWN, Kind
@@ -123,8 +126,41 @@ def methods_of_unknown_objects(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
     """The function itself where no such method is called."""
-    function = _methods_named(function, wrt, context)
+    function = _products_checked(_methods_named(function, wrt, context), context)
     return function if context.callees.reverses else _operands_checked(function, context)
+
+
+def _products_checked(function: ir.Function, context: Context) -> ir.Function:
+    """The function with a check of each product of which items are written in place, where nothing
+    is known of its factors: that of a list and a count holds the rows of that list."""
+    products: dict[str, ir.Stmt] = {}
+    items: dict[str, set[str]] = {}  # -> the products it may be an item of
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=operator.mul), args)) if all(
+                context.kind_of(e).form == "unknown" for e in args
+            ):
+                products[name] = stmt
+            case ir.Assign(value=ir.Index() | ir.Var() as read) | ir.For(iter=read):
+                bases = base_names(read)
+                of = {p for b in bases for p in (b, *items.get(b, ())) if p in products}
+                for name in ir.binds(stmt) if of else ():
+                    items.setdefault(name, set()).update(of)
+    if not products:
+        return function
+    sources = context.sources()
+    written = {n for stmt in ir.statements(function.body) for n in sources.written(stmt)}
+    asked = {p for node in written for p in items.get(owner(node), ())}
+    asked.update(p for p in products if element(p) in written)
+
+    def checked(stmt: ir.Stmt) -> ir.Block | None:
+        for name in asked:
+            if products[name] is stmt:
+                check = context.check("require_array", (ir.Var(name),), stmt.origin)
+                return (stmt, check)
+        return None
+
+    return ir.with_body(function, ir.rewrite(function.body, checked)) if asked else function
 
 
 def _operands_checked(function: ir.Function, context: Context) -> ir.Function:

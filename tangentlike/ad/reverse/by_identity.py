@@ -16,21 +16,24 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import operator
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import neg
 
 import numpy as np
 
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases
 from ...analysis.constructors import record_values
-from ...analysis.memory import surely_basic
-from ...analysis.operations import joins_lists, rule_object
+from ...analysis.memory import base_names, element, surely_basic
+from ...analysis.operations import joins_lists, may_join_lists, rule_object
+from ...analysis.regions import Regions, UnreadEntries
 from ...analysis.saving import is_scatter
+from ...analysis.sharing import classes_of, owner
 from ...errors import SharingError, UnsupportedError
 from ...frontend.structures import OF_ARRAYS, computes_attributes
+from ...ir.dataflow import Problem, solve
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
@@ -99,6 +102,145 @@ def private_names(function: ir.Function, context: Context) -> frozenset[str]:
         if not (fresh and isinstance(stmt, ir.Assign)):
             shared.update(_handed_on(stmt, context))
     return frozenset(made - shared)
+
+
+def own_memory(
+    function: ir.Function, calls: Collection[int], aliases: Aliases, context: Context
+) -> dict[str, str]:
+    """The names of arrays and lists that are made here and that only names of this function ever
+    reach, each with the name that stands for all that may share memory with it (`element(xs)` for
+    the items of a list, and theirs)."""
+    edges = {(name, MEMORY) for name in function.param_names}
+    for stmt in ir.statements(function.body):
+        first, *others = _sharing(stmt, id(stmt) in calls, context) or (MEMORY,)
+        edges.update((first, name) for name in others)
+    names = {n for stmt in ir.statements(function.body) for n in (*ir.binds(stmt), *ir.reads(stmt))}
+    numbers = set(filter(aliases.has_variable, names))
+    edges = {(a, b) for a, b in edges if numbers.isdisjoint((owner(a), owner(b)))}
+    classes = classes_of(edges | {(_items(a), _items(b)) for a, b in edges})
+    shared = classes.get(MEMORY)
+    bound = {n for stmt in ir.statements(function.body) for n in ir.binds(stmt)} - numbers
+    found = {n: classes.get(n, n) for name in bound for n in (name, element(name))}
+    return {name: held for name, held in found.items() if held != shared}
+
+
+def _items(node: str) -> str:
+    return MEMORY if node == MEMORY else element(node)
+
+
+def _sharing(stmt: ir.Stmt, is_call: bool, context: Context) -> tuple[str, ...]:
+    """Names that may share memory by what a statement does."""
+    value = getattr(stmt, "value", ir.Const(None))
+    if not is_call and not shadow_method(value):
+        match stmt:
+            case ir.Assign(target=str()) if _is_computed(value, context):
+                return ()
+            case ir.Assign(target=str(name), value=ir.Display("list", items)) if all(
+                isinstance(item, ir.Var | ir.Const) for item in items
+            ):
+                return (element(name), *ir.names_in(value))
+            case (
+                ir.Assign(target=str(name), value=ir.Index(ir.Var(base)))
+                | ir.For(target=str(name), iter=ir.Var(base))
+            ):
+                return (name, *_holders(base, context))
+            case ir.Assign(target=str(name)) if _is_part(value, context):
+                return (name, *ir.names_in(value))
+            case (
+                ir.Store(target=ir.Index(ir.Var(base)))
+                | ir.Update(target=ir.Var(base) | ir.Index(ir.Var(base)))
+            ):  # (what is put into an array is copied)
+                copied = context.kind_of(ir.Var(base)).form == "array"
+                return () if copied else (*_holders(base, context), *ir.names_in(value))
+            case ir.Do(value=ir.Call() as call) if _writes_into(call) or is_scatter(stmt):
+                return (*ir.reads(stmt),)
+            case ir.Return(value=ir.Var()) | ir.If() | ir.While() | ir.Break() | ir.Continue():
+                return ()
+    return (MEMORY, *ir.binds(stmt), *ir.reads(stmt))
+
+
+def _holders(base: str, context: Context) -> tuple[str, ...]:
+    """What the items of what a name stands for share memory with."""
+    form = context.kind_of(ir.Var(base)).form
+    items = (element(base),) if form == "list" else (base, element(base))
+    return (base,) if form == "array" else items
+
+
+def _is_computed(value: ir.Expr, context: Context) -> bool:
+    """Whether an expression is of an operation that makes something of its own."""
+    if not isinstance(value, ir.Call):
+        return isinstance(value, ir.Const)
+    # (Of two operands of which nothing is known, one may be a list and the other a count.)
+    product = getattr(value.fn, "obj", None) is operator.mul
+    lists = product and all(context.kind_of(e).form == "unknown" for e in value.args)
+    return not (lists or may_join_lists(value, context.kinds)) and _is_fresh(value, context)
+
+
+def _is_part(value: ir.Expr, context: Context) -> bool:
+    """Whether an expression is, or may be a view of, what it names, if that is arrays."""
+    match value:
+        case ir.Var() | ir.Attribute(ir.Var()):
+            return True
+        case ir.Call(fn, args):
+            updated = getattr(fn, "obj", None) is runtime.updated
+            known = context.rule_for(value) is not None and not moves(value, context)
+            return (updated or known) and all(isinstance(a, ir.Var | ir.Const) for a in args)
+    return False
+
+
+class Wanted(Problem[frozenset[str]]):
+    """Backward flow of the names that are read on the way to the result, and of the memory that
+    nobody else reaches, by `own`. (All other memory may be read there.)"""
+
+    bottom: frozenset[str] = frozenset()
+
+    def __init__(self, own: dict[str, str], kept: frozenset[str], calls: Collection[int]) -> None:
+        self.own, self.kept, self.calls = own, kept, calls
+        self._ways: dict[str, set[str]] = {}  # by which memory is reached
+        for node, held in own.items():
+            self._ways.setdefault(held, set()).add(owner(node))
+
+    def boundary(self, function: ir.Function) -> frozenset[str]:
+        return self.kept
+
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        return a | b
+
+    def _memory(self, name: str) -> str:
+        return f"{MEMORY} of {self.own[name]}" if name in self.own else MEMORY
+
+    def is_wanted(self, stmt: ir.Stmt, after: frozenset[str]) -> bool:
+        """Whether what a statement binds or writes may be read on the way to the result."""
+        if id(stmt) in self.calls or shadow_method(getattr(stmt, "value", None)):
+            return True
+        match stmt:
+            case ir.Assign():
+                return not after.isdisjoint(ir.target_names(stmt.target))
+            case ir.Store(target=target) | ir.Update(target=target):
+                written = base_names(target)
+            case ir.Do(value=ir.Call(args=(ir.Var(name), *_)) as call) if _writes_into(
+                call
+            ) or is_scatter(stmt):
+                written = frozenset((name,))
+            case _:
+                return True
+        memory = set(map(self._memory, written)) or {MEMORY}
+        return MEMORY in memory or not memory.isdisjoint(after)
+
+    def transfer(self, stmt: ir.Stmt, state: frozenset[str]) -> frozenset[str]:
+        if isinstance(stmt, ir.If | ir.While) or not self.is_wanted(stmt, state):
+            return state
+        if isinstance(stmt, ir.Assign):
+            state = self._without(ir.target_names(stmt.target), state)
+        read = ir.reads(stmt)
+        return state.union(read, map(self._memory, (*read, *map(element, read))))
+
+    def _without(self, names: Iterable[str], state: frozenset[str]) -> frozenset[str]:
+        """The state before names are bound, and the memory that no other name reaches then."""
+        state = state.difference(names)
+        held = {self.own[node] for n in names for node in (n, element(n)) if node in self.own}
+        gone = (h for h in held if self._ways[h].isdisjoint(state))
+        return state.difference(f"{MEMORY} of {h}" for h in gone)
 
 
 def _is_fresh(call: ir.Call, context: Context) -> bool:
@@ -198,6 +340,35 @@ class IdentityPresence(Presence):
     all numbers that it may have handed on. Where it does not, what was written is not read on the
     way to the result: its adjoint is zero, and factors of it may be infinite."""
 
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """The memory that nobody else reaches, by name."""
+        return own_memory(self.facts.function, self.calls, self.adjoints.aliases, self.context)
+
+    @cached_property
+    def _wanted(self) -> tuple[Wanted, list[frozenset[str]]]:
+        problem = Wanted(self.own, self.facts.kept, self.calls)
+        return problem, solve(self.facts.function, problem, self.facts.index).after
+
+    def unread_entries(self) -> UnreadEntries:
+        regions = Regions(self.facts, self._own_kind)
+        return UnreadEntries(self.facts, Aliases(self.own), regions, self.context.sources())
+
+    def _own_kind(self, expr: ir.Expr) -> Kind:
+        """The kind of an expression, where what operations made and a store writes into is an
+        array."""
+        kind = self.context.kind_of(expr)
+        computed = isinstance(expr, ir.Var) and expr.name in self.own
+        return Kind("array") if computed and kind.form == "unknown" else kind
+
+    def is_unread(self, stmt: ir.Stmt) -> bool:
+        """Whether what a statement binds or writes is surely not read on the way to the result."""
+        problem, after = self._wanted
+        if not problem.is_wanted(stmt, after[self.facts.number(stmt)]):
+            return True
+        known = isinstance(stmt, ir.Store | ir.Update) and base_names(stmt.target) <= {*self.own}
+        return known and self.unread.writes(stmt)
+
     def before(self, stmt: ir.Stmt, present: frozenset[str]) -> frozenset[str]:
         if ir.blocks(stmt):
             return super().before(stmt, present)
@@ -218,6 +389,8 @@ class IdentityPresence(Presence):
         """Whether nothing was added to the adjoints of what a simple statement binds or writes."""
         if id(stmt) in self.calls or shadow_method(getattr(stmt, "value", None)):
             return False
+        if self.is_unread(stmt):
+            return True
         if isinstance(stmt, ir.Store | ir.Update | ir.Do):
             return SHARED not in present
         if not isinstance(stmt, ir.Assign):
@@ -525,7 +698,7 @@ class IdentityStatements(Statements):
         if isinstance(target, ir.Index):
             entry = self._surviving(ir.Index(entry, target.key))
         if stmt.op.obj is ISUB.obj:
-            entry = ir.Call(ir.Ref("-", neg), (entry,))
+            entry = ir.Call(ir.Ref("-", operator.neg), (entry,))
         elif self.adjoints.by_name(value.name):
             # (What is added later may be added to these entries, where arguments overlap.)
             entry = ir.Call(self.context.helper("copy"), (entry,))
@@ -564,7 +737,7 @@ class IdentityStatements(Statements):
         self._refuse_container(array, call)
         entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
         if call.fn.obj == np.subtract.at:
-            entry = ir.Call(ir.Ref("-", neg), (entry,))
+            entry = ir.Call(ir.Ref("-", operator.neg), (entry,))
         elif self.adjoints.by_name(value.name):
             entry = ir.Call(self.context.helper("copy"), (entry,))
         fitted = ir.Call(self.context.helper("part_like"), (entry, value))

@@ -39,9 +39,12 @@ class Presence:
         self.context = context
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
-        regions = Regions(facts, context.kind_of)
-        sources = context.sources()
-        self.unread = UnreadEntries(facts, adjoints.aliases, regions, sources)
+        self.unread = self.unread_entries()
+
+    def unread_entries(self) -> UnreadEntries:
+        regions = Regions(self.facts, self.context.kind_of)
+        sources = self.context.sources()
+        return UnreadEntries(self.facts, self.adjoints.aliases, regions, sources)
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
