@@ -629,3 +629,19 @@ def test_entries_that_may_be_read_twice_are_added_one_by_one():
     ):
         assert "add_at" in tl.grad(f, example=args).source
         tl.check_grads(f, args, order=2)
+
+
+def spring(a, b, k, rest):
+    d = a - b
+    r = np.sqrt(np.sum(d**2))
+    return 0.5 * k * (r - rest) ** 2
+
+
+def test_factors_that_cancel_do_not_keep_a_value_apart():
+    """`t_bar = 0.5 * g / r; d_bar = 2.0 * t_bar * d` is one line once its numbers are one."""
+    a, b = np.array([0.3, 1.2]), np.array([-0.4, 0.1])
+    df = tl.grad(spring, example=(a, b, 2.0, 0.5))
+    assert "d_bar = k * (r - rest) / r * d  " in df.source, df.source
+    r = np.sqrt(np.sum((a - b) ** 2))
+    np.testing.assert_allclose(df(a, b, 2.0, 0.5), 2.0 * (r - 0.5) * (a - b) / r, rtol=1e-14)
+    tl.check_grads(spring, (a, b, 2.0, 0.5), wrt=(0, 1, 2, 3), order=2)

@@ -11,7 +11,6 @@ def normalise_grad(x: np.ndarray):
     # adjoint
     x_bar = 3.0 * x3**2                      # return np.sum(x**3)
     x_bar = x_bar / sqrt_total               # x = x / np.sqrt(np.mean(x * x) + 1e-6)
-    sqrt_total_bar = -np.sum(x_bar * x3)
-    x_bar += sqrt_total_bar / sqrt_total / np.size(x) * x2
+    x_bar -= np.sum(x_bar * x3) / sqrt_total / np.size(x) * x2
     x_bar -= np.sum(x_bar) / x.size          # x = x - np.mean(x)
     return x_bar

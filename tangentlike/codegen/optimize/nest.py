@@ -120,8 +120,11 @@ class _Nesting(Asking):
         if again or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
         if stmt.origin.is_derived or source.origin.is_derived:
-            deep = max(map(depth, ir.expressions(new)), default=0)
-            if deep > _DEEPEST or statement_width(new, self.indentation) > LINE:
+            if max(map(depth, ir.expressions(new)), default=0) > _DEEPEST:
+                new, *others = folded(new, self.function, self.facts)  # (`2.0 * (0.5 * g / r)`)
+                if others or max(map(depth, ir.expressions(new)), default=0) > _DEEPEST:
+                    return None
+            if statement_width(new, self.indentation) > LINE:
                 return None
         elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
