@@ -238,3 +238,74 @@ def test_real_adjoints_take_the_real_part_of_what_comes_back(program, told):
             slope = (program(*up) - program(*down)) / 2e-6
             assert abs(found[entry] - slope) < 1e-7
     tl.check_grads(program, args, order=2)
+
+
+def start_of_a_sum(x):
+    return np.abs(sum(x, start=x[0] * (1.0 + 2.0j))) ** 2 * x[1]
+
+
+def start_of_integers(x):
+    return sum([1, 2], x[0]) * x[1]
+
+
+def put_into_entries(x):
+    y = np.zeros(3)
+    y[...] = x[0] * x * 1j + x[1] * x
+    return np.sum(y**2 * x)
+
+
+def filled(x):
+    return np.sum(np.full(3, x[0] * x[1] * (1.0 + 2.0j), dtype=float) ** 2 * x)
+
+
+def cast(x):
+    z = x[0] * x * (1.0 + 2.0j)
+    return np.sum(z.astype(float) ** 2 * x) + np.cumsum(z, dtype=float)[1] ** 2 * x[2]
+
+
+def result_given(x):
+    y = np.zeros(3)
+    np.multiply(x[0] * x * (1.0 + 2.0j), x, out=y, casting="unsafe")
+    return np.sum(y**2 * x)
+
+
+def missing(x):
+    z = np.nan_to_num(x[0] * 1j * x, nan=x[0])
+    return np.sum(z.real**2) + np.sum(z.imag**2)
+
+
+def _begun(operation, masked=False):
+    def program(x):
+        y = operation(x[1:], initial=x[0] * x[1] * (1.0 + 2.0j) + x[2] ** 2 * 1j)
+        return np.sum(y**2 * x)
+
+    def of_some(x):
+        start = x[0] * x[1] * (1.0 + 2.0j) + x[2] ** 2 * 1j
+        return np.sum(operation(x[1:], where=[True, False], initial=start) ** 2 * x)
+
+    return of_some if masked else program
+
+
+DROPPED = (
+    *(start_of_a_sum, start_of_integers, put_into_entries, filled, cast, result_given, missing),
+    *(_begun(np.sum), _begun(np.sum, masked=True), _begun(np.nansum), _begun(np.prod)),
+    *(_begun(np.prod, masked=True), _begun(np.nanprod), _begun(np.max), _begun(np.nanmin)),
+)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@pytest.mark.parametrize("program", one_in(3, DROPPED))
+def test_the_imaginary_part_that_numpy_drops_is_dropped_at_each_order(program):
+    x, v = np.array([0.7, -0.4, 1.3]), np.array([0.3, 1.1, -0.6])
+
+    def slope(x):
+        return np.sum(tl.grad(program)(x) * v)
+
+    tl.check_grads(program, (x,))
+    differences = [(slope(x + step) - slope(x - step)) / 2e-6 for step in 1e-6 * np.eye(3)]
+    second = tl.grad(slope)
+    by_identity = second.__tangentlike__.derive().specialized_for((x,), {}).by_identity
+    assert second(x) == pytest.approx(differences, rel=1e-6, abs=1e-7)
+    assert by_identity.call((x,), {}) == pytest.approx(differences, rel=1e-6, abs=1e-7)
+    forward = tl.jvp(slope, (x,), (v,))[1]
+    assert forward == pytest.approx(np.dot(differences, v), rel=1e-6, abs=1e-7)

@@ -34,7 +34,7 @@ Kinds = Mapping[str, Kind] | KindOf
 # Helpers that give an adjoint which is real where the value is that it belongs to.
 _REAL_WHERE_THAT_IS = frozenset(
     (
-        *(np.real, runtime.unbroadcast, runtime.broadcast_like, runtime.cast_like),
+        *(np.real, runtime.unbroadcast, runtime.cast_like),
         *(runtime.matmul_bar_a, runtime.matmul_bar_b, runtime.dot_bar_a, runtime.dot_bar_b),
         *(runtime.inner_bar_a, runtime.inner_bar_b, runtime.einsum_bar, runtime.unbroadcast_each),
         *(runtime.tensordot_bar_a, runtime.tensordot_bar_b, runtime.convolve_bar),
@@ -111,7 +111,7 @@ class Instance:
         self._require(param)
         if param in self.adjoints:
             expr = self.adjoints[param]
-            return None if linear.is_zero(expr) else self._without_imaginary(param, expr)
+            return None if linear.is_zero(expr) else self._of_its_class(param, expr)
         partial = self.conj_if_complex(self.partials[param])
         product = linear.scale(ir.Var("$y_bar"), partial)
         if product is None:
@@ -140,25 +140,33 @@ class Instance:
         others = [a for name, a in self.arguments.items() if name != param]
         return any(self._may_be_complex(a) for a in others if a != self.arguments[param])
 
-    def _without_imaginary(self, param: str, expr: ir.Expr) -> ir.Expr:
-        """What a rule states for the adjoint of an argument, real where that is."""
-        argument = self.arguments[param]
-        if getattr(getattr(expr, "fn", None), "obj", None) in _REAL_WHERE_THAT_IS:
+    def _of_its_class(self, param: str, expr: ir.Expr) -> ir.Expr:
+        """What a rule states for the adjoint of an argument: real where that is, complex where
+        that is, so that there is room for what is added to it."""
+        obj, argument = getattr(getattr(expr, "fn", None), "obj", None), self.arguments[param]
+        if obj in _REAL_WHERE_THAT_IS:
             return expr
+        kind, result = self.kind_of(argument), self.result_kind.dtype
+        spread = obj is runtime.broadcast_like
+        cast = ir.Call(ir.Ref("cast_like", runtime.cast_like), (expr, argument))
+        if kind.dtype == "complex":
+            bare = ir.substitute(expr, {"$y_bar": ir.Var("$y")})
+            lacks = result == "float" and (spread or not self._may_be_complex(bare))
+            return cast if lacks else expr
         beside = [
             other
             for name, other in self.arguments.items()
             if name != param and other != argument and self._carries(name)
         ]
-        kind, result = self.kind_of(argument), self.result_kind.dtype
-        gains = result == "complex"
-        if kind.form in ("list", "tuple"):  # (of real and complex items)
-            gains = result == "complex" or (result == "?" and not self.real)
-        if kind.dtype == "complex" or not (gains or any(map(self._may_be_complex, beside))):
+        gains = result == "complex" or (result == "?" and not self.real)
+        if not (gains or any(map(self._may_be_complex, beside))):
             return expr
-        if kind.dtype == "float":
-            return ir.Call(ir.Ref(self.conj.text.replace("conj", "real"), np.real), (expr,))
-        return ir.Call(ir.Ref("cast_like", runtime.cast_like), (expr, argument))
+        real = ir.Ref(self.conj.text.replace("conj", "real"), np.real)
+        if spread:  # (Where the shape does not need it, a mode leaves it out.)
+            assert isinstance(expr, ir.Call)
+            part = ir.Call(real, expr.args[:1]) if kind.dtype == "float" else expr.args[0]
+            return dataclasses.replace(expr, args=(part, argument))
+        return ir.Call(real, (expr,)) if kind.dtype == "float" else cast
 
     def _carries(self, param: str) -> bool:
         """Whether the rule states a derivative by `param` that is not zero."""

@@ -12,7 +12,16 @@ import numpy as np
 from .. import ir, runtime
 from ..ir.kind import FLOAT, INT, UNKNOWN, Kind
 from .book import KindOf, nondifferentiable, rule
-from .kinds_of import broadcast, elementwise, first, integer_elementwise, other, same_as, unknown
+from .kinds_of import (
+    argument,
+    broadcast,
+    elementwise,
+    first,
+    integer_elementwise,
+    other,
+    same_as,
+    unknown,
+)
 from .tables import linear
 
 # --------------------------------------------------------------------------- arithmetic
@@ -142,12 +151,12 @@ def list_(y, x=()):
 
 def _sum(call: ir.Call, kind_of: KindOf) -> Kind:
     kind = kind_of(call.args[0]) if call.args else UNKNOWN
-    if kind.form == "array" and kind.rank == 1:
-        return Kind("number", "int" if kind.dtype == "bool" else kind.dtype, ())
-    items = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
     if kind.form == "dict":  # (its keys are summed up)
         return UNKNOWN
-    total = Kind("number", "int", ())
+    items = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
+    if kind.form == "array" and kind.rank == 1:
+        items = (Kind("number", kind.dtype, ()),)
+    total = kind_of(argument(call, 1, "start", 0))
     for item in items:
         total = broadcast(total, item)
     return total if items else UNKNOWN

@@ -131,16 +131,28 @@ def prod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
         y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
     elif dtype is None and where is True:
-        others = initial * product_of_others(a, axis)
+        if is_real(initial):
+            start = initial
+        else:
+            start = cast_like(initial, y)
+        others = start * product_of_others(a, axis)
         product = np.prod(a, axis=axis, keepdims=keepdims)
-        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * initial_dot
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * cast_like(
+            initial_dot, y
+        )
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
         initial_bar = unbroadcast(y_bar * conj(product), initial)
     elif dtype is None:
+        if is_real(initial):
+            start = initial
+        else:
+            start = cast_like(initial, y)
         chosen = np.where(where, a, 1.0)
-        others = initial * np.where(where, product_of_others(chosen, axis), 0.0)
+        others = start * np.where(where, product_of_others(chosen, axis), 0.0)
         product = np.prod(chosen, axis=axis, keepdims=keepdims)
-        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * initial_dot
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * cast_like(
+            initial_dot, y
+        )
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
         initial_bar = unbroadcast(y_bar * conj(product), initial)
 
@@ -152,13 +164,16 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=Tru
             present = ~np.isnan(a)
         else:
             present = where & ~np.isnan(a)
+        if is_real(initial):
+            start = initial
+        else:
+            start = cast_like(initial, y)
         chosen = np.where(present, a, 1.0)
-        others = initial * np.where(present, product_of_others(chosen, axis), 0.0)
+        others = start * np.where(present, product_of_others(chosen, axis), 0.0)
         product = np.prod(chosen, axis=axis, keepdims=keepdims)
-        y_dot = (
-            np.sum(others * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
-            + product * initial_dot
-        )
+        y_dot = np.sum(
+            others * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims
+        ) + product * cast_like(initial_dot, y)
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
         initial_bar = unbroadcast(y_bar * conj(product), initial)
 
@@ -174,7 +189,7 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=Tru
 def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
     rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
-    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + rest * initial_dot
+    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + rest * cast_like(initial_dot, y)
     a_bar = kept(y_bar, axis, keepdims) * share
     initial_bar = unbroadcast(rest * y_bar, initial)
 
@@ -183,10 +198,9 @@ def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
 def nan_extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
     rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
-    y_dot = (
-        np.sum(share * np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims)
-        + rest * initial_dot
-    )
+    y_dot = np.sum(
+        share * np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims
+    ) + rest * cast_like(initial_dot, y)
     a_bar = kept(y_bar, axis, keepdims) * share
     initial_bar = unbroadcast(rest * y_bar, initial)
 

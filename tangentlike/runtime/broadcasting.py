@@ -76,9 +76,14 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return g.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
+def _of_number(g: Any, like: Any) -> Any:
+    """`g` with no imaginary part if the number has none."""
+    real = isinstance(like, (float, int, np.floating, np.integer))
+    return g.real if real and _is_complex(g) else g
+
+
 def _to_number(g: Any, like: Any) -> Any:
-    if isinstance(like, (float, int, np.floating, np.integer)) and _is_complex(g):
-        g = g.real
+    g = _of_number(g, like)
     shape = getattr(g, "shape", ())
     total = g.sum() if shape else g
     if type(like) is float and isinstance(total, (np.generic, np.ndarray)):
@@ -126,7 +131,7 @@ def broadcast_like(g: Any, y: Any) -> Any:
             full.fill(g)
             return full
     if isinstance(y, _NUMBERS):
-        return g
+        return _of_number(g, y)
     if isinstance(y, np.ndarray) and isinstance(g, (list, tuple)):
         g = np.asarray(g)  # (the adjoint of a list that was taken for an array)
     if isinstance(g, (list, tuple)):

@@ -303,7 +303,10 @@ def _is_plain(view: Any) -> bool:
 
 
 def _like(bar: Any, g: Any) -> Any:
-    """An adjoint in the shape of `g`, which was broadcast, or summed, when it was added there."""
+    """An adjoint in the shape of `g`, which was broadcast, or summed, when it was added there:
+    what a real one was added to may be complex."""
+    if _is_complex(bar) and not _is_complex(g):
+        bar = bar.real
     if np.shape(bar) == np.shape(g):
         return _own(bar)
     shape = np.broadcast_shapes(np.shape(bar), np.shape(g))

@@ -314,8 +314,10 @@ class Adjoints:
         return any(value.fn.obj is made for made in _NEW)
 
     def _strip(self, value: ir.Expr, name: str) -> ir.Expr:
-        """`broadcast_like(e, x)` as a contribution to `x` is just `e`."""
-        if is_call(value, self.context.helper(BROADCAST).obj):
+        """`broadcast_like(e, x)` as a contribution to `x` is just `e`, unless it has to be asked
+        whether that is real."""
+        unasked = self.context.real or self.context.kind_of(ir.Var(name)).dtype != "?"
+        if unasked and is_call(value, self.context.helper(BROADCAST).obj):
             assert isinstance(value, ir.Call)
             if len(value.args) == 2 and value.args[1] == ir.Var(name):
                 return value.args[0]
