@@ -381,3 +381,50 @@ def test_iterators_whose_items_depend_on_when_they_are_made(taking):
     x = np.arange(6.0).reshape(3, 2) + 0.1
     with contextlib.suppress(tl.UnsupportedError):
         tl.check_grads(taking, (x if taking is not list_that_grows else x[0],))
+
+
+def counted_until(x: Any) -> Any:
+    s = 0.0
+    for i in itertools.count(1):
+        if i > 3:
+            break
+        s = s + i * x[0, 0] * x[0, 1]
+    return s
+
+
+def counted_in_rounds(x: Any) -> Any:
+    s, numbers = 0.0, itertools.count(x[1, 1], step=2.0)
+    for row in x:
+        for n in numbers:
+            s = s + n * row[0] ** 2
+            if n > 3.0 * row[2]:
+                break
+    return s
+
+
+@pytest.mark.parametrize("f", [counted_until, counted_in_rounds])
+def test_counters_that_a_loop_leaves(f: Callable[..., Any]) -> None:
+    """(The list of their numbers filled the memory.)"""
+    tl.check_grads(f, (X,), order=2)
+
+
+def beside_twice(x: Any) -> Any:
+    numbers = itertools.count()
+    s = sum(n * v for n, v in zip(numbers, x[0]))
+    for n, v in zip(numbers, x[1]):
+        s = s + n * v * v
+    return s
+
+
+def beside_in_rounds(x: Any) -> Any:
+    s, factors = 0.0, itertools.cycle([2.0, 3.0])
+    for row in x:
+        for factor, v in zip(factors, row):
+            s = s + factor * v * v
+    return s
+
+
+@pytest.mark.parametrize("f", [beside_twice, beside_in_rounds])
+def test_iterators_without_end_that_go_on_are_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(tl.UnsupportedError, match="goes on where a loop through it has stopped"):
+        tl.grad(f)(X)

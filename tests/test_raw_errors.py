@@ -455,3 +455,62 @@ def test_slices_as_keys_of_objects_that_are_written():
     """They were given on as they are written: the text did not parse."""
     a = np.array([0.5, 0.7, -0.3])
     tl.check_grads(slices_as_keys, (np.outer(a, a), a), order=2)
+
+
+V = np.array([0.7, -0.4, 1.3])
+
+
+def products_with_zeros_at_the_head(x):
+    first = np.polymul(np.concatenate([[0.0, 0.0], x]), x)
+    return np.sum(first**2) + np.sum(np.polymul([0.0, 1.0, 2.0], x) ** 3 * x[0])
+
+
+def between_places_in_lists(x):
+    inside = np.interp([-3, 1, 9], [0, 1, 2], x, left=x[0] ** 2, right=x[1] ** 2)
+    return np.sum(inside * x) + np.sum(np.interp([-3, 5], [0, 1, 2], x, period=3.0) ** 2)
+
+
+def padded_lists(x):
+    ends = np.pad([1.0, 2.0], 1, constant_values=x[0]) ** 2
+    return np.sum(ends) + np.sum(np.pad([[1.0, 2.0]], 1, mode="mean")) * x[1]
+
+
+def differences_of_lists(x):
+    last = np.ediff1d([1.0, 2.0, 4.0], to_end=x)
+    return np.sum(np.diff([1, 2, 4], prepend=x[0]) ** 2) + np.sum(last**2)
+
+
+def pieces_that_are_numbers(x):
+    whole = np.piecewise(x, [x < 1.0, x >= 1.0], [x[0] * 2.0, x[1]])
+    return np.sum(whole * x) + np.sum(np.piecewise(x, [x > 0.0], [lambda v: v**2, x[2]]))
+
+
+def lists_summed(x):
+    rows = [[x[0] * x[1]], [x[1] * 2.0, x[2]]]
+    flat = sum(rows, [])  # noqa: RUF017
+    pair = sum(((x[0],), (x[1] ** 2, x[2])), start=(x[2],))
+    return sum(v * v * n for n, v in enumerate(flat)) + pair[0] * pair[2]
+
+
+GIVEN_LISTS = (
+    *(products_with_zeros_at_the_head, between_places_in_lists, padded_lists),
+    *(differences_of_lists, pieces_that_are_numbers, lists_summed),
+)
+
+
+@pytest.mark.parametrize("f", GIVEN_LISTS)
+def test_options_of_lists_and_of_numbers(f):
+    """An AttributeError, a TypeError or an error of shapes each."""
+    tl.check_grads(f, (V,), order=2)
+
+
+def test_derivatives_of_complex_digamma_are_refused():
+    """(SciPy has the next one for real numbers only.)"""
+    special = pytest.importorskip("scipy.special")
+
+    def f(x):
+        return np.sum(np.real(special.digamma(2.0 + x + 1j * x)))
+
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError, match="of complex numbers"):
+            derive(f)(V)

@@ -92,7 +92,7 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     names = names_of(lowered.function)
     spelling = _Spelling(every, index, names, original=lowered.original)
     body = ir.rewrite(lowered.function.body, spelling.statement)
-    if spelling.headers or spelling.late:
+    if spelling.headers or spelling.late or spelling.steps:
         body = ir.rewrite(body, after=spelling.with_header)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
@@ -418,6 +418,12 @@ _CHANGED = (
 )
 
 
+_AGAIN = (
+    "{} goes on where a loop through it has stopped|Number the items by `enumerate(items, start)`, "
+    "or make an iterator for each loop."
+)
+
+
 class _Spelling:
     """One function's iterators; `every` are its statements."""
 
@@ -434,6 +440,7 @@ class _Spelling:
         self.method_of = method_of
         self.names = names
         self.headers: dict[str, ir.Call] = {}  # what names of one loop's header stand for
+        self.steps: dict[str, ir.Expr] = {}  # of counters that a loop goes through
         self.late: dict[str, ir.Stmt] = {}  # what is made just before the loop that takes it
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
@@ -461,6 +468,11 @@ class _Spelling:
     def with_header(self, stmt: ir.Stmt) -> ir.Instead:
         """`for a, b in pairs` as `for a, b in zip(x, y)`, after what is as long as `y`."""
         match stmt:
+            case ir.For(target, ir.Var(name), body) if name in self.steps:
+                following = ir.Call(ir.Ref("+", operator.add), (ir.Var(name), self.steps[name]))
+                first = (ir.Assign(target, ir.Var(name), stmt.origin),)
+                first += (ir.Assign(name, following, stmt.origin),)
+                return ir.While(ir.Const(True), (*first, *body), stmt.origin)
             case ir.For(iter=ir.Var(name)) if name in self.headers:
                 return dataclasses.replace(stmt, iter=self.headers[name])
             case ir.For(iter=ir.Call(args=args)):
@@ -498,6 +510,14 @@ class _Spelling:
         groups = isinstance(call.fn, ir.Ref) and call.fn.obj is itertools.groupby
         if groups and not (until and self._once_each(until[-1])):
             raise UnsupportedError(*_refusal(_GROUPS, call, stmt))
+        if _is_endless(call):
+            loops = [s for s in ir.statements(rest) if _goes_through(s, name)]
+            if self.bound[name] == 1 == self.read[name] == sum(_is_loop(s, name) for s in loops):
+                numbered = self._numbered(stmt, name, call)
+                if numbered is not None:
+                    return numbered
+            if loops and (until is None or any(_is_loop(s, name) for s in loops)):
+                raise UnsupportedError(*_refusal(_AGAIN, call, stmt))
         if until is None or self.bound[name] > 1:
             return stmt
         if _is_header(call):
@@ -527,6 +547,16 @@ class _Spelling:
                 raise UnsupportedError(*_refusal(_CHANGED, call, stmt))
             return stmt
         return dataclasses.replace(stmt, value=listed)
+
+    def _numbered(self, stmt: ir.Assign, name: str, call: ir.Call) -> ir.Instead:
+        """`for n in itertools.count(start, step)` is `n = start; while True: ...; n = n + step`."""
+        assert isinstance(call.fn, ir.Ref)
+        words = dict(zip(("start", "step"), call.args, strict=False)) | dict(call.kwargs)
+        step = words.get("step", ir.Const(1))
+        if call.fn.obj is not itertools.count or any(self.bound[n] > 1 for n in ir.names_in(step)):
+            return None
+        self.steps[name] = step
+        return dataclasses.replace(stmt, value=words.get("start", ir.Const(0)))
 
     def _as_header(self, stmt: ir.Stmt, name: str, call: ir.Call, until: ir.Block) -> ir.Instead:
         """No statement for what only the header of one loop reads, where nothing changes before."""
@@ -720,6 +750,11 @@ class _Spelling:
     def _is_new(self, name: str) -> bool:
         values = self.values.get(name, [])
         return bool(values) and all(map(_makes_new, values))
+
+
+def _goes_through(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement is a loop through what a name stands for, alone or beside others."""
+    return isinstance(stmt, ir.For) and name in _gone_through(stmt.iter)
 
 
 def _gone_through(header: ir.Expr) -> frozenset[str]:

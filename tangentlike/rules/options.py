@@ -33,9 +33,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         return _interp_round(x, xp, fp, abs(period))
     y = np.interp(x, xp, fp)
     if left is not None:
-        y = np.where(x < xp[0], left, y)[()]
+        y = np.where(np.less(x, xp[0]), left, y)[()]
     if right is not None:
-        y = np.where(x > xp[-1], right, y)[()]
+        y = np.where(np.greater(x, xp[-1]), right, y)[()]
     return y
 
 
@@ -46,7 +46,7 @@ def _interp_round(x, xp, fp, period):
     values = np.asarray(fp)[order]
     all_knots = np.concatenate([knots[-1:] - period, knots, knots[:1] + period])
     all_values = np.concatenate([values[-1:], values, values[:1]])
-    return np.interp(x % period, all_knots, all_values)
+    return np.interp(np.mod(x, period), all_knots, all_values)
 
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None):
@@ -91,7 +91,7 @@ def cumulative_prod(x, *, axis=None, include_initial=False):
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     parts = [a]
-    one = [1 if i == axis % a.ndim else size for i, size in enumerate(a.shape)]
+    one = [1 if i == axis % np.ndim(a) else size for i, size in enumerate(np.shape(a))]
     if prepend is not None:
         parts.insert(0, prepend if np.ndim(prepend) else np.broadcast_to(prepend, one))
     if append is not None:
@@ -100,12 +100,13 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 
 def ediff1d(ary, to_end=None, to_begin=None):
-    parts = [np.diff(np.ravel(ary))]
+    entries = np.ravel(ary)
+    parts = [np.diff(entries)]
     if to_begin is not None:
         parts.insert(0, np.ravel(to_begin))
     if to_end is not None:
         parts.append(np.ravel(to_end))
-    return np.concatenate(parts, dtype=np.result_type(ary))
+    return np.concatenate(parts, dtype=entries.dtype)
 
 
 # -------------------------------------------------------------------------------- histograms
@@ -173,11 +174,11 @@ def pad(array, pad_width, mode="constant", *, stat_length=None, constant_values=
         return np.pad(array, pad_width, mode="symmetric")
     if mode == "wrap":
         return np.pad(array, pad_width, mode="wrap")
+    result = np.asarray(array)
     widths = runtime.pad_widths(pad_width, np.ndim(array))
     lengths = np.broadcast_to(stat_length, (np.ndim(array), 2))
     given = end_values if mode == "linear_ramp" else constant_values
-    ends = np.broadcast_to(np.asarray(given), lengths.shape).astype(array.dtype)
-    result = array
+    ends = np.broadcast_to(np.asarray(given), lengths.shape).astype(result.dtype)
     for axis in range(np.ndim(array)):
         rows = np.moveaxis(result, axis, 0)
         before = _border(rows, widths[axis][0], mode, lengths[axis, 0], ends[axis, 0])

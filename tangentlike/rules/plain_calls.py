@@ -637,6 +637,23 @@ def _is_real(dtype: ir.Expr) -> bool:
         return False
 
 
+def _is_number(value: ir.Expr | None) -> bool:
+    """Whether an operation surely gives no function."""
+    match value:
+        case ir.Const():
+            return True
+        case ir.Call(fn=ir.Ref(text=text, obj=obj)):
+            return not text[0].isidentifier() or isinstance(obj, np.ufunc)
+    return False
+
+
+def _is_function(value: ir.Expr | None) -> bool:
+    match value:
+        case ir.Ref(obj=obj) | ir.Call(fn=ir.Ref(text="functools.partial", obj=obj)):
+            return callable(obj)
+    return False
+
+
 class _Speller:
     def __init__(self, lowered: Lowered) -> None:
         every = list(ir.statements(lowered.function.body))
@@ -644,6 +661,11 @@ class _Speller:
         self.names = Names({*used, *lowered.function.param_names})
         self.made: frozenset[str] = frozenset()
         self.alias = lowered.scope.numpy_alias
+        self.made_of: dict[str, list[ir.Expr | None]] = {}  # what names stand for
+        for stmt in every:
+            for name in ir.binds(stmt):
+                plain = isinstance(stmt, ir.Assign) and stmt.target == name
+                self.made_of.setdefault(name, []).append(stmt.value if plain else None)
         self.displays = Displays(lowered.function, lambda stmt: _chooses(stmt) is not None)
         self.lists: Mapping[str, tuple[ir.Expr, ...]] = {}
 
@@ -761,11 +783,29 @@ class _Speller:
             return [stmt]
         for mask, function in zip(masks, functions, strict=True):
             value = function
-            if not isinstance(function, ir.Const):
-                part = self.named("part", ir.Index(x, mask), out)
-                value = self.named("piece", ir.Call(function, (part,), at=stmt.value.at), out)
+            if not self.is_value(function):
+                called: list[ir.Stmt] = []
+                part = self.named("part", ir.Index(x, mask), called)
+                value = self.named("piece", ir.Call(function, (part,), at=stmt.value.at), called)
+                if self.is_function(function):
+                    out += called
+                else:
+                    test = ir.Call(ir.Ref("callable", callable), (function,))
+                    given = (ir.Assign(value.name, function, stmt.origin),)
+                    out.append(ir.If(test, tuple(called), given, stmt.origin))
             out.append(ir.Store(ir.Index(result, mask), value, stmt.origin))
         return [*out, ir.Assign(stmt.target, result, stmt.origin)]
+
+    def is_value(self, function: ir.Expr) -> bool:
+        """Whether what stands for a piece is surely no function: a literal, or what arithmetic or
+        a function of NumPy gives."""
+        made = self.made_of.get(function.name, []) if isinstance(function, ir.Var) else [function]
+        return bool(made) and all(map(_is_number, made))
+
+    def is_function(self, function: ir.Expr) -> bool:
+        """Whether it surely is one."""
+        made = self.made_of.get(function.name, []) if isinstance(function, ir.Var) else [function]
+        return bool(made) and all(map(_is_function, made))
 
     def named(self, word: str, value: ir.Expr, out: list[ir.Stmt]) -> ir.Var:
         name = self.names.fresh(word)

@@ -397,9 +397,10 @@ def polysub(y, a1, a2):
 
 @rule(np.polymul, kind=array_of_rank(1, "?"))
 def polymul(y, a1, a2):
-    y_dot = np.convolve(a1_dot, a2) + np.convolve(a1, a2_dot)
-    a1_bar = convolve_bar(y_bar, a2, a1)
-    a2_bar = convolve_bar(y_bar, a1, a2)
+    # (NumPy leaves zeros at the head out of it.)
+    y_dot = (np.convolve(a1_dot, a2) + np.convolve(a1, a2_dot))[-len(y) :]
+    a1_bar = convolve_bar(np.pad(y_bar, (len(a1) + len(a2) - 1 - len(y), 0)), a2, a1)
+    a2_bar = convolve_bar(np.pad(y_bar, (len(a1) + len(a2) - 1 - len(y), 0)), a1, a2)
 
 
 @rule(np.polyder, kind=array_of_rank(1, "?"))

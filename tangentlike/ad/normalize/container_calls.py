@@ -14,6 +14,7 @@
     x = max(xs, key=size)           order = sorting_order(xs, key=size, reverse=True)
                                     x = xs[order[0]]
     d = p._asdict()                 d = {"u": p.u, "v": p.v}
+    m = sum(rows, [])               m = []; for row in rows: for item in row: m.append(item)
 
 Only what carries derivatives is touched; everything else stays as it was written. (What
 `setdefault` gives is part of the dict, whether it carries derivatives or not.)
@@ -64,6 +65,9 @@ def calls_containers(function: ir.Function) -> bool:
             case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min), kwargs=kwargs):
                 if "key" in dict(kwargs):
                     return True
+            case ir.Call(fn=ir.Ref(obj=builtins.sum), args=args, kwargs=kwargs):
+                if len(args) + len(kwargs) == 2:
+                    return True
         if isinstance(stmt, ir.For) and any(map(ir.is_starred, ir.walk(stmt.iter))):
             return True
     return False
@@ -106,6 +110,9 @@ class _Speller(ir.Rewriter):
                     return self.sorted(stmt, xs, call.kwargs)
             case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min)):
                 return self.extreme(stmt, call) if isinstance(stmt, ir.Assign) else None
+            case ir.Call(fn=ir.Ref(obj=builtins.sum), args=(lists, *starts), kwargs=kwargs):
+                given = (*starts, *dict(kwargs).values())
+                return self.joined(stmt, lists, given[0]) if given else None
             case ir.Call(fn=ir.Ref(obj=builtins.zip)) if (rows := self.rows(call)) is not None:
                 known = isinstance(stmt, ir.Assign) and (
                     isinstance(stmt.target, tuple) or stmt.target in self.context.temporaries
@@ -129,6 +136,17 @@ class _Speller(ir.Rewriter):
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "_replace")):
                 return self.replaced(stmt, base, call) if isinstance(stmt, ir.Assign) else None
         return None
+
+    def joined(
+        self, stmt: ir.Assign | ir.Do, rows: ir.Expr, start: ir.Expr
+    ) -> list[ir.Stmt] | None:
+        """A sum of lists, or of tuples, is one of all their items."""
+        form = self.context.kind_of(start).form
+        if form not in ("list", "tuple"):
+            return None
+        text = "items = list(start)\nfor row in rows:\n    for item in row: items.append(item)"
+        text += f"\nresult = {form}(items)" if form == "tuple" else "\nresult = items"
+        return self.context.instead(stmt, text, rows=rows, start=start)
 
     def rows(self, expr: ir.Expr) -> ir.Expr | None:
         """The list whose columns `zip(*rows)` yields, if they carry derivatives."""

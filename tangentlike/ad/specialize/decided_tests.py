@@ -308,7 +308,9 @@ class _Decided(ir.Rewriter):
             case (of, ir.Const(str(name))) if question is builtins.hasattr:
                 return self._has(self.kind(of), name)
             case (of,) if question is builtins.callable:
-                return self._has(self.kind(of), "__call__")
+                kind = self.kind(of)
+                never = kind.form in (*_NUMERIC, *_CONTAINERS)
+                return False if never else self._has(kind, "__call__")
         return None
 
     def _is_instance(self, kind: Kind, classes: tuple[type, ...] | None) -> bool | None:
