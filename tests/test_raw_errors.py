@@ -1,6 +1,11 @@
 """What ended in an error of Python or NumPy from within: containers that contain themselves,
 arguments without floats, dicts that are gone through, lists that shrink inside containers."""
 
+import linecache
+import os
+import re
+import statistics
+
 import numpy as np
 import pytest
 
@@ -514,3 +519,37 @@ def test_derivatives_of_complex_digamma_are_refused():
     for derive in (tl.grad, tl.jacfwd):
         with pytest.raises(tl.UnsupportedError, match="of complex numbers"):
             derive(f)(V)
+
+
+def samples(x):
+    values = [x[0], x[1] * 2.0, x[2]]
+    spread = statistics.variance(values) + statistics.pvariance(x, x[1]) + statistics.stdev(x)
+    middle = statistics.mean(x) * statistics.fmean(values, [1.0, 2.0, 3.0]) + statistics.pstdev(x)
+    positive = [2.0 + v for v in values]
+    means = statistics.harmonic_mean(positive) * statistics.geometric_mean(positive)
+    both = statistics.covariance(x, values) + statistics.correlation([1.0, 2.0, 4.0], x**2)
+    return spread * middle + means * statistics.median(x) + both
+
+
+def test_statistics_of_samples():
+    """(Python's own were read, with the fractions that they compute with.)"""
+    tl.check_grads(samples, (V,), order=2)
+
+
+def by_a_pattern(x):
+    return float(re.findall(r"[0-9.]+", f"{x[0]}")[0])
+
+
+def parts_of_text(x):
+    return float(re.split(",", f"{x[0]},{x[1]}")[0])
+
+
+@pytest.mark.parametrize("f", [by_a_pattern, parts_of_text])
+def test_text_that_patterns_take_apart(f):
+    """Refused without reading the modules that Python compiles patterns with."""
+    before = len(linecache.cache)
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError, match="a number is made from text"):
+            derive(f)(V)
+    read = list(linecache.cache)[before:]
+    assert not any(os.path.dirname(re.__file__) in str(name) for name in read)

@@ -95,7 +95,11 @@ def is_library(obj: Any) -> bool:
     >>> is_library(np.linalg.norm), is_library(module_of)
     (True, False)
     """
-    return is_numerical(obj) or package_of(obj) == "dataclasses"
+    return is_numerical(obj) or package_of(obj) in _UNREAD
+
+
+# Modules of Python whose functions have rules, or work on text.
+_UNREAD = ("dataclasses", "re", "statistics")
 
 
 def is_pythons(obj: Any) -> bool:

@@ -112,6 +112,8 @@ _found: dict[Any, Callable[..., Any]] = {
 }
 _HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nlargest", "nsmallest")
 _OF_EMATH = ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")
+_OF_SAMPLES = ("mean", "fmean", "median", "variance", "pvariance", "stdev", "pstdev")
+_OF_SAMPLES += ("harmonic_mean", "geometric_mean", "covariance", "correlation")
 _TRANSFORMS = ("dct", "idct", "dctn", "idctn", "dst", "idst")
 _seen: list[int] = [0]
 
@@ -139,6 +141,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             _found[resolve(f"scipy.{name}")] = getattr(programs, name.replace(".", "_"))
         for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
             _found[resolve(f"heapq.{name}")] = getattr(iterator_programs, name)
+        for name in (name for name in _OF_SAMPLES if resolve(f"statistics.{name}") is not None):
+            _found[resolve(f"statistics.{name}")] = getattr(programs, f"sample_{name}")
         for name in (name for name in _TRANSFORMS if resolve(f"scipy.fft.{name}") is not None):
             _found[resolve(f"scipy.fft.{name}")] = getattr(fft_programs, name)
         _seen[0] = len(sys.modules)

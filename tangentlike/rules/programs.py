@@ -413,3 +413,58 @@ def integrate_solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, *, args=(),
         start = t[i]
     followed = np.stack(rows, axis=1)
     return Motion(t, followed - stop_gradient(followed) + values, True, 0, message)
+
+
+# --------------------------------------------------------------------------------------------------
+# Python's module `statistics`, which computes with fractions.
+
+
+def sample_mean(data):
+    return np.mean(np.array(list(data)))
+
+
+def sample_fmean(data, weights=None):
+    values = np.array(list(data))
+    if weights is None:
+        return np.mean(values)
+    return np.average(values, weights=np.array(list(weights)))
+
+
+def sample_median(data):
+    return np.median(np.array(list(data)))
+
+
+def sample_variance(data, xbar=None):
+    values = np.array(list(data))
+    centred = values - (np.mean(values) if xbar is None else xbar)
+    return np.sum(centred * centred) / (len(values) - 1)
+
+
+def sample_pvariance(data, mu=None):
+    values = np.array(list(data))
+    centred = values - (np.mean(values) if mu is None else mu)
+    return np.mean(centred * centred)
+
+
+def sample_stdev(data, xbar=None):
+    return np.sqrt(sample_variance(data, xbar))
+
+
+def sample_pstdev(data, mu=None):
+    return np.sqrt(sample_pvariance(data, mu))
+
+
+def sample_harmonic_mean(data, weights=None):
+    return 1.0 / sample_fmean([1.0 / value for value in data], weights)
+
+
+def sample_geometric_mean(data):
+    return np.exp(np.mean(np.log(np.array(list(data)))))
+
+
+def sample_covariance(x, y, /):
+    return np.cov(np.stack([np.array(list(x)), np.array(list(y))]))[0, 1]
+
+
+def sample_correlation(x, y, /):
+    return np.corrcoef(np.stack([np.array(list(x)), np.array(list(y))]))[0, 1]
