@@ -275,6 +275,14 @@ def popped_and_then_failed(x):
     return total * items.pop() * items[0]
 
 
+def popped_the_last(x):
+    items = [x[0]]
+    try:
+        return x[2] * items.pop() * items[0]
+    except IndexError:
+        return x[0] * x[1]
+
+
 @pytest.mark.parametrize("f", [taken_until_there_are_none, popped_until_there_are_none])
 def test_what_takes_an_item_either_raises_or_is_done(f: Callable[..., Any]) -> None:
     tl.check_grads(f, (X,))
@@ -285,6 +293,7 @@ def test_what_takes_an_item_either_raises_or_is_done(f: Callable[..., Any]) -> N
     np.testing.assert_allclose(tl.vjp(gradient, X)[1](v)[0], expected, atol=1e-7)
 
 
-def test_an_item_taken_before_another_statement_fails() -> None:
+@pytest.mark.parametrize("f", [popped_and_then_failed, popped_the_last])
+def test_an_item_taken_before_another_statement_fails(f: Callable[..., Any]) -> None:
     with pytest.raises(tl.UnsupportedError, match="after it had changed"):
-        tl.grad(popped_and_then_failed)(X)
+        tl.grad(f)(X)

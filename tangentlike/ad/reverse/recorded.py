@@ -575,7 +575,24 @@ def changes_midway(
             return True
         if any(_is_seen(name, seen, facts, aliases) for name in writes(inner)):
             return True
+        if not last and _resizes(inner, context) - {n for s in tried for n in ir.binds(s)}:
+            return True  # (its adjoint has as many items)
     return False
+
+
+def _resizes(stmt: ir.Stmt, context: Context) -> set[str]:
+    """The list, of numbers or arrays, that a statement makes longer or shorter."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), method))) | (
+            ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)))
+        ) if method in _RESIZING:
+            kind = context.kind_of(ir.Var(name))
+            plain = kind.item is not None and kind.item.discrete
+            return {name} if kind.form == "list" and not plain else set()
+    return set()
+
+
+_RESIZING = ("append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "remove")
 
 
 def saved_before(stmt: ir.Try) -> tuple[ir.Block, ir.Try]:
