@@ -277,7 +277,16 @@ def list_that_a_function_changes(x):
     return s
 
 
+def counts_that_shrink(x):
+    counts, s = collections.Counter({1: 2, 3: 3}), 0.0
+    for j in range(3):
+        s = s + x[counts[3]] * x[j]
+        counts.subtract({3: 1})
+    return s
+
+
 OF_HEADERS = [
+    counts_that_shrink,
     *(set_that_grows, set_that_shrinks, deque_that_grows, deque_that_shrinks),
     *(dict_with_a_new_key, dict_with_a_default, list_with_other_items),
     *(list_by_another_name, list_that_a_function_changes),

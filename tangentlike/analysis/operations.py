@@ -39,7 +39,7 @@ PUTTING = PUTTING_ONE | {"extend": 0, "extendleft": 0, "update": 0, "setdefault"
 STORING_METHODS = frozenset((*PUTTING, "add", "fill", "put", "itemset"))
 MUTATING_METHODS = STORING_METHODS.union(
     ("pop", "popleft", "remove", "clear", "sort", "reverse", "popitem", "discard"),
-    ("difference_update", "intersection_update", "symmetric_difference_update"),
+    ("difference_update", "intersection_update", "symmetric_difference_update", "subtract"),
     ("partition", "resize"),
     ("__setitem__", "__delitem__", "__setattr__", "__delattr__", "setfield", "byteswap"),
 )  # all methods that change the object
@@ -79,10 +79,13 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
 def changes_its_object(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     """Whether a call is that of a method which changes lists, dicts or arrays, by its name.
 
-    `nx.sort(x, axis=0)` is none: lists are given no axis, and arrays no second one.
+    `nx.sort(x, axis=0)` is none: lists are given no axis, and arrays no second one. Nor is
+    `nx.subtract(x, y)`: a `Counter` is given one argument.
     """
     if not isinstance(call.fn, ir.Attribute) or call.fn.name not in MUTATING_METHODS:
         return False
+    if call.fn.name == "subtract":
+        return len(call.args) == 1 and not call.kwargs
     if call.fn.name != "sort" or not call.args or not isinstance(call.args[0], ir.Var):
         return True
     kind = kinds.get(call.args[0].name, UNKNOWN)

@@ -144,8 +144,8 @@ def restore_contents(x: Any, saved: Any) -> None:
             restore_contents(item, inside)
     elif isinstance(x, dict):
         x.clear()
-        x.update((key, item) for key, item, _ in saved)
-        for _, item, inside in saved:
+        for key, item, inside in saved:
+            x[key] = item  # (`update` of a Counter would count the items)
             restore_contents(item, inside)
     elif isinstance(x, set):
         x.clear()
