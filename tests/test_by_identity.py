@@ -993,25 +993,25 @@ class Box:
     held: Any
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        by_an_outer_list,
-        by_a_field,
-        by_a_closure,
-        by_a_list_in_a_list,
-        by_a_callee_that_gives_it_back,
-        by_unpacking,
-        by_a_loop_over_rows,
-        by_rank_zero,
-        by_a_conditional,
-        by_a_swap_in_a_loop,
-        by_the_round_before,
-        by_an_item_of_the_round_before,
-        by_a_dict,
-        by_out,
-    ],
-)
+READ_BY_ANOTHER_WAY = [
+    by_an_outer_list,
+    by_a_field,
+    by_a_closure,
+    by_a_list_in_a_list,
+    by_a_callee_that_gives_it_back,
+    by_unpacking,
+    by_a_loop_over_rows,
+    by_rank_zero,
+    by_a_conditional,
+    by_a_swap_in_a_loop,
+    by_the_round_before,
+    by_an_item_of_the_round_before,
+    by_a_dict,
+    by_out,
+]
+
+
+@pytest.mark.parametrize("f", READ_BY_ANOTHER_WAY)
 def test_what_is_written_is_read_by_another_way(f: Any) -> None:
     check(f, A, B)
 

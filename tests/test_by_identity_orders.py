@@ -13,7 +13,7 @@ import tangentlike as tl
 from tangentlike.runtime import Shadow
 from tests import agreement
 from tests.generator_orders import expected_curvature, reverse_over_forward
-from tests.test_by_identity import A, B, given_back
+from tests.test_by_identity import READ_BY_ANOTHER_WAY, A, B, given_back
 
 
 def check(f: Any, *args: Any, tangents: bool = False) -> Any:
@@ -249,4 +249,24 @@ def counted(a, b):
 def test_backward_functions_that_only_take_away(f: Any) -> None:
     """Of what a function only overwrites the adjoint is taken away: that of tangents stayed, where
     the function is known when the derivative runs."""
+    check(f, A, B)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("f", READ_BY_ANOTHER_WAY)
+def test_what_is_written_is_read_by_another_way(f: Any) -> None:
+    check(f, A, B)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_what_overflows_after_its_last_use_has_no_part() -> None:
+    def f(a, b):
+        q = np.broadcast_to(b, (3, 3))
+        a = np.sin(q[1]) * a
+        q = a.copy()
+        total = 0.2 * np.sum(q)
+        q *= np.exp(np.exp(q * 9.0 + 9.0))
+        return np.sum(a * b) + total
+
     check(f, A, B)

@@ -131,7 +131,9 @@ def _items(node: str) -> str:
 def _sharing(stmt: ir.Stmt, is_call: bool, context: Context) -> tuple[str, ...]:
     """Names that may share memory by what a statement does."""
     value = getattr(stmt, "value", ir.Const(None))
-    if not is_call and not shadow_method(value):
+    if shadow_method(value):
+        return (MEMORY, *ir.binds(stmt), *_contents_read(stmt))
+    if not is_call:
         match stmt:
             case ir.Assign(target=str()) if _is_computed(value, context):
                 return ()
@@ -157,6 +159,15 @@ def _sharing(stmt: ir.Stmt, is_call: bool, context: Context) -> tuple[str, ...]:
             case ir.Return(value=ir.Var()) | ir.If() | ir.While() | ir.Break() | ir.Continue():
                 return ()
     return (MEMORY, *ir.binds(stmt), *ir.reads(stmt))
+
+
+def _contents_read(stmt: ir.Stmt) -> frozenset[str]:
+    """The names that a statement reads for more than to find what a shadow holds for them."""
+    value = getattr(stmt, "value", None)
+    if not shadow_method(value):
+        return ir.reads(stmt)
+    given = given_adjoint(value)
+    return frozenset() if given is None else ir.names_in(given)
 
 
 def _holders(base: str, context: Context) -> tuple[str, ...]:
@@ -232,7 +243,7 @@ class Wanted(Problem[frozenset[str]]):
             return state
         if isinstance(stmt, ir.Assign):
             state = self._without(ir.target_names(stmt.target), state)
-        read = ir.reads(stmt)
+        read = _contents_read(stmt)
         return state.union(read, map(self._memory, (*read, *map(element, read))))
 
     def _without(self, names: Iterable[str], state: frozenset[str]) -> frozenset[str]:
