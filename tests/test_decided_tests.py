@@ -81,7 +81,7 @@ def test_what_no_branch_is_left_of():
     gradient = tl.grad(shifted)
     gradient(VECTOR, None, "same", False)
     assert "if " not in code(gradient)
-    types = "shift: None, mode: 'same', flag: False, x: float[:]"
+    types = "x: float[:], shift: None, mode: 'same', flag: False"
     assert types in gradient.source
     with pytest.raises(ValueError, match="other"):
         gradient(VECTOR, None, "other")
