@@ -369,3 +369,94 @@ def test_items_of_a_list_that_a_loop_runs_over_may_be_set_sorted_and_reversed() 
     x = np.linspace(0.5, 2.0, 9)
     expected = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(9)]
     np.testing.assert_allclose(tl.grad(f)(x), expected, rtol=1e-6)
+
+
+# ------------------------------------------------- dicts that a loop over their values changes
+
+
+def _put(table, key, value):
+    table[key] = value
+
+
+def sets_a_later_key(x):
+    table, s = {1: 2, 2: 3}, 0.0
+    for k, v in table.items():
+        s = s + x[v] * x[k]
+        table[2] = 7
+    return s
+
+
+def sets_a_later_value(x):
+    table, s = {1: 2, 2: 3}, 0.0
+    for n, v in enumerate(table.values()):
+        s = s + x[v] * x[n]
+        table.update({2: 8})
+    return s
+
+
+def sets_it_by_another_name(x):
+    table, s = {1: 2, 2: 3}, 0.0
+    other = table
+    for k, v in table.items():
+        s = s + x[v] * x[k]
+        other[2] = 7
+    return s
+
+
+def sets_it_in_a_function(x):
+    table, s = {1: 2, 2: 3}, 0.0
+    for k, v in table.items():
+        s = s + x[v] * x[k]
+        _put(table, 2, 7)
+    return s
+
+
+def sets_it_in_a_dict_of_dicts(x):
+    tables, s = {"a": {1: 2, 2: 3}}, 0.0
+    for _, table in tables.items():
+        for k, v in table.items():
+            s = s + x[v] * x[k]
+            tables["a"][2] = 7
+    return s
+
+
+def goes_through_a_view_twice(x):
+    table, s = {1: 2, 2: 3}, 0.0
+    values = table.values()
+    for v in values:
+        s = s + x[v]
+        table[2] = 7
+    for v in values:
+        s = s * x[v]
+    return s
+
+
+SETTING = [sets_a_later_key, sets_a_later_value, sets_it_by_another_name, sets_it_in_a_function]
+SETTING += [sets_it_in_a_dict_of_dicts, goes_through_a_view_twice]
+
+
+@pytest.mark.parametrize("f", SETTING, ids=lambda f: f.__name__)
+def test_values_that_a_loop_over_them_sets_are_read_when_it_comes_to_them(
+    f: Callable[..., Any],
+) -> None:
+    x = np.linspace(0.5, 2.0, 9)
+    expected = np.array([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(9)])
+    np.testing.assert_allclose(tl.grad(f)(x), expected, rtol=1e-6)
+    tangents = [tl.jvp(f, (x,), (e,))[1] for e in np.eye(9)]
+    np.testing.assert_allclose(tangents, expected, rtol=1e-6)
+
+
+def test_an_iterator_of_a_list_that_the_loop_over_it_grows_is_refused() -> None:
+    def f(x):
+        items, s = [1, 2], 0.0
+        left = iter(items)
+        for v in left:
+            s = s + x[v]
+            if len(items) < 4:
+                items.append(3)
+        return s
+
+    x = np.linspace(0.5, 2.0, 9)
+    for run in (lambda: tl.grad(f)(x), lambda: tl.jvp(f, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match="changed in a loop over the iterator"):
+            run()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ir
+from ...analysis.sharing import owner
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ...ir.facts import fact
@@ -34,8 +35,10 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         return function
     headers: Counter[str] = Counter()
     others: set[str] = set()
+    loops: list[ir.For] = []
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.For):
+            loops.append(stmt)
             headers.update(ir.names_in(stmt.iter))
         else:
             others |= ir.reads(stmt)
@@ -56,9 +59,25 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
                 stmt.origin.place,
                 "Make a list of it, `items = list(...)`, and loop over slices of that.",
             )
+        _refuse_changed(name, stmt, loops, context)
         return _listed(stmt, name, context)
 
     return ir.with_body(function, ir.rewrite(function.body, statement))
+
+
+def _refuse_changed(name: str, made: ir.Stmt, loops: list[ir.For], context: Context) -> None:
+    """Refuses an iterator of what the loop over it changes: a list of it would not see that."""
+    read, sources = ir.reads(made), context.sources()
+    for loop in loops:
+        if name not in ir.names_in(loop.iter):
+            continue
+        for stmt in ir.statements(loop.body):
+            for changed in sorted(read.intersection(map(owner, sources.written(stmt)))):
+                raise UnsupportedError(
+                    f"`{changed}` is changed in a loop over the iterator `{name}` of it",
+                    stmt.origin.place,
+                    f"Loop over `{changed}` itself, or over a copy.",
+                )
 
 
 def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:

@@ -7,9 +7,9 @@ the keys that reads `d[key]` says the same and leaves one way to read a dict:
     v = d.get(name, other)              if name in d: v = d[name]  else: v = other
     xs = list(d.values())               vs = []; for key in ...: vs.append(d[key]);  xs = list(vs)
 
-Only dicts that carry derivatives are rewritten, and `get` with a default that does. What a loop
-takes from another one is made a list where that may change, and where it may be something else
-than a dict: the reverse sweep goes through it again.
+Only dicts that carry derivatives are rewritten, those that a loop over them changes, and `get` with
+a default that carries one. What a loop takes from another dict is made a list where that may
+change, and where it may be something else than a dict: the reverse sweep goes through it again.
 
     for k, n in counts.items(): B       items = list(counts.items());  for k, n in items: B
 
@@ -27,6 +27,7 @@ from ... import ir
 from ...analysis.evidence import contents, told_apart
 from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
+from ...analysis.sharing import owner
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ..context import Context
@@ -52,7 +53,8 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     near = frozenset(_looped_beside(function)) - _used_otherwise(function)
     alone = steady - _of_other_names(function, context)
     looped = _looped(function, near, alone)
-    speller = _Speller(frozenset(varied), context, looped, steady, alone, near)
+    read_late = _changed_while_read(function, context)
+    speller = _Speller(read_late.union(varied), context, looped, steady, alone, near)
     speller.live, speller.temporaries = _seen_as_views(function, context), context.temporaries
     body = speller.block(function.body)
     if not speller.changed:
@@ -285,6 +287,39 @@ def _changed(function: ir.Function) -> set[str]:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method))):
                 found |= ir.names_in(base) if method in MUTATING_METHODS else set()
     return found | {items[name] for name in found & items.keys()}
+
+
+def _changed_while_read(function: ir.Function, context: Context) -> frozenset[str]:
+    """The dicts of which a loop over their values or items changes what it has still to read."""
+    views: dict[str, str] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(
+                target=str(name), value=ir.Call(fn=ir.Attribute(ir.Var(source), method))
+            ) if method in _VIEWS:
+                views[name] = source
+    found: set[str] = set()
+    if not views:
+        return frozenset()
+    sources, others = context.sources(), _of_other_names(function, context) | _items(function)
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.For):
+            body = ir.statements(stmt.body)
+            written = {owner(node) for inner in body for node in sources.written(inner)}
+            for source in {views[name] for name in ir.names_in(stmt.iter) & views.keys()}:
+                if source in written or (source in others and written & others):
+                    found.add(source)
+    return frozenset(found)
+
+
+def _items(function: ir.Function) -> set[str]:
+    """The names that are bound to items of something, or to what a loop takes from it."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.For() | ir.Assign(value=ir.Index() | ir.Attribute()):
+                found.update(ir.binds(stmt))
+    return found
 
 
 def _of_other_names(function: ir.Function, context: Context) -> frozenset[str]:
