@@ -1039,3 +1039,13 @@ def test_what_may_be_lists_joined_or_repeated_is_memory_of_others() -> None:
     for f, other in ((joined, [B.copy()]), (repeated, 2)):
         with pytest.raises((ValueError, TypeError), match="lists are joined|got a list"):
             gradient(f, [A.copy()], other, B)
+
+
+def test_a_list_named_memory_is_one_like_others() -> None:
+    def f(x, y):
+        work = np.zeros(3)
+        memory = [work, y] + [x]
+        memory[0][:] = x * x
+        return np.sum(work * y)
+
+    check(f, A, B)

@@ -44,7 +44,7 @@ from .presence import Presence, popped_from
 from .statements import Statements
 from .sweep import Sweep, places_in
 
-MEMORY = "memory"  # the one class of all that can be written in place
+MEMORY = "(memory)"  # the one class of all that can be written in place
 _COLLECTING = (list, tuple, dict, set, sorted, reversed, zip, enumerate, copy.copy)
 CONTAINERS = ("list", "tuple", "dict", "set", "object")
 _BY_NAME = ("number", "other")
