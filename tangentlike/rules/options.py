@@ -174,7 +174,7 @@ def pad(array, pad_width, mode="constant", *, stat_length=None, constant_values=
         return np.pad(array, pad_width, mode="symmetric")
     if mode == "wrap":
         return np.pad(array, pad_width, mode="wrap")
-    result = np.asarray(array)
+    result = np.reshape(array, np.shape(array))  # (of a list, too)
     widths = runtime.pad_widths(pad_width, np.ndim(array))
     lengths = np.broadcast_to(stat_length, (np.ndim(array), 2))
     given = end_values if mode == "linear_ramp" else constant_values

@@ -175,23 +175,21 @@ class Preparation(ir.Rewriter):
                                                     seen.add(i)
         """
         named: list[ir.Stmt] = []
+        header = self._steady(stmt.iter, stmt, named)
+        return named, stmt if header is stmt.iter else dataclasses.replace(stmt, iter=header)
 
-        def changes(expr: ir.Expr) -> bool:
+    def _steady(self, expr: ir.Expr, loop: ir.For, named: list[ir.Stmt]) -> ir.Expr:
+        if is_shape_query(expr) or isinstance(expr, ir.Opaque):
             names = (n for n in ir.names_in(expr) if self._form(n) not in SIZED)
             asked = set(map(self.aliases.class_of, names))
-            return bool(asked) and not asked.isdisjoint(self._resized_in(stmt.body))
-
-        def steady(expr: ir.Expr) -> ir.Expr:
-            if is_shape_query(expr) or isinstance(expr, ir.Opaque):
-                if not changes(expr):
-                    return expr
-                name = self._fresh(noun(expr), self.context.kind_of(expr))
-                named.append(ir.Assign(name, expr, stmt.origin))
-                return ir.Var(name)
-            return ir.rebuild(expr, steady) if isinstance(expr, ir.Call) else expr
-
-        header = steady(stmt.iter)
-        return named, stmt if header is stmt.iter else dataclasses.replace(stmt, iter=header)
+            if not asked or asked.isdisjoint(self._resized_in(loop.body)):
+                return expr
+            name = self._fresh(noun(expr), self.context.kind_of(expr))
+            named.append(ir.Assign(name, expr, loop.origin))
+            return ir.Var(name)
+        if not isinstance(expr, ir.Call):
+            return expr
+        return ir.rebuild(expr, lambda part: self._steady(part, loop, named))
 
     def _form(self, name: str) -> str:
         return self.context.kind_of(ir.Var(name)).form
