@@ -52,6 +52,43 @@ CHANGED = Subject(
             "<X> = p[0]['a'] * p[1]['a'] * <V>",
         ),
         ("p = {'u': <S>}", "for k1 in ('w', 'u'):", "    <Y> = found_in([{}, p], k1, <T>) * 0.9"),
+        # what a loop goes by, changed in its body
+        (
+            "p, q = {1: 2, 2: 0}, 0.0",
+            "for k1, k2 in p.items():",
+            "    q = q + <V>[k1] * <W>[k2]",
+            "    p[2] = 3",
+            "<Y> = 0.3 * q",
+        ),
+        (
+            "p, q = {0, 1}, <S>",
+            "for k1 in range(len(p)):",
+            "    p.add(k1 + 2)",
+            "    q = q * <V>[k1]",
+            "<Y> = 0.5 * q * len(p)",
+        ),
+        (
+            "p, q = [0, 1], <S>",
+            "u0 = p",
+            "for k1 in range(len(p)):",
+            "    u0.append(k1)",
+            "    q = q * <V>[k1]",
+            "<Y> = 0.5 * q",
+        ),
+        (
+            "p, q = {0: 1}, <S>",
+            "for k1 in range(len(p) + 1):",
+            "    p.setdefault(k1 + 1, 2)",
+            "    q = q * <V>[k1]",
+            "<Y> = 0.3 * q",
+        ),
+        (
+            "p, q = [0, 1, 2], <S>",
+            "for k1 in range(len(p)):",
+            "    p[0:1] = [5, 6]",
+            "    q = q * 0.9 + <V>[k1]",
+            "<Y> = 0.3 * q",
+        ),
         # changes that stand where a value is asked for
         ("p = [<S>]", "[p.append(x1 * <T>) for x1 in <V>]", "<Y> = p[2] * p[0]"),
         ("p = []", "q = [p.append(x1) or x1 * <S> for x1 in <V>]", "<Y> = p[1] * q[2]"),

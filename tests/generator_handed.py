@@ -180,6 +180,21 @@ HANDED = Subject(
         ("p = np.arange(6).reshape(2, 3)", "<Y> = 0.1 * np.sum(p @ <V>[1:] * np.mean(p))"),
         ("p, q = [0, 2, 2], <V> * 1.0", "q[p] += <S>", "<X> = q"),
         ("q = <M> * 0.5", "q[np.ix_([0, 2], [1, 3])] += <S>", "<X> = q[0] + q[2]"),
+        ("p = np.tile([1, 2], 2)", "p[1] = 3", "<X> = <V> * p * 0.4"),
+        ("p = np.argsort(<V>)", "q = p[::-1]", "q[0] = 2", "<X> = <W>[p] * <S>"),
+        ("<Y> = np.sum(np.arange(4), dtype=float) * <S> * 0.1",),
+        # lists where NumPy has arrays, and what may be the array itself
+        ("p = np.zeros_like([1.0, 2.0, 3.0, 4.0])", "p[:] = <V> * <S>", "<X> = p * 0.9"),
+        ("p = [<S>, <T>, <S>, <T>]", "q = np.copy(p)", "q[1] = <F>", "<X> = q * <V>"),
+        ("p = <V> * 1.0", "q = np.float64(p)", "q[0] = <S>", "<X> = p * <W>"),
+        ("p = <V> * 1.0", "q = np.array(p, ndmin=2)", "q[0, 1] = <S>", "<X> = p + q[0]"),
+        ("p = [<V>] if <C> else <M>[:1]", "<X> = np.concatenate(p) * 0.9"),
+        ("<X> = np.interp([0.5, 1.5, 2, 0], [0, 1, 2, 3], <V>, left=<S>)",),
+        ("p = sum([[<S>, <T>], [<F>]], [])", "<Y> = p[0] * p[2]"),
+        # the logistic function, and names that mean something to others
+        ("p = 1 / (1 + np.exp(-3.0 * <V>))", "<X> = p * <S>"),
+        ("q = <V> * 1.0", "p = 1.0 / (np.exp(-q) + 1.0)", "q *= p", "<X> = q * p"),
+        ("memory = [<V> * 1.0]", "p = memory[0]", "memory[0][1:] = <S>", "<X> = p * 0.5"),
         # iterators with words, by hand, and with names
         ("p = dict(zip(['u', 'w'], [<V>, <W> * <S>], strict=True))", "<X> = p['u'] * p['w']"),
         ("p = list(enumerate(<V> * <S>, start=1))", "<Y> = p[0][0] * p[1][1]"),
