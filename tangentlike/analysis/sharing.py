@@ -149,7 +149,7 @@ class Sharing(Problem[Pairs]):
             shared = whole | self.sources.elements(stmt.value)
             self.given_whole |= {_param(n) for n in pairs.partners(whole) if _is_given(n)}
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
-        self.indexed |= self._indexed_by(stmt) | _changed_by_method(stmt)
+        self.indexed |= self._indexed_by(stmt) | changed_by_method(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             self._written(node, stmt, pairs)
@@ -364,7 +364,7 @@ def _replaces_item(written: str, given: str, stmt: ir.Stmt) -> bool:
     return written == owner(written) and given == owner(given)
 
 
-def _changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
+def changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
     """The name whose items a method changes: `xs.append(v)`, `v = xs.pop()`."""
     match stmt:
         case (

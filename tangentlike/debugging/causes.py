@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Place
+from ..ir import DERIVED_ROLES
 from .tables import as_numpy, format_number
 
 Entries = tuple[tuple[str, str], ...]
@@ -92,14 +93,14 @@ def cause_of(
     hint = _GIVEN if isinstance(node, ast.Name) else _WAYS.get(what, _LOOK)
     if what.startswith("overflow") and what not in _WAYS:
         hint = _SMALLER
-    if role in ("adjoint", "tangent") and user in _AT_KINK and _is_kink(what):
+    if role in DERIVED_ROLES and user in _AT_KINK and _is_kink(what):
         kink = _KINK_AT.get(user, "0")
         zero = what in ("0 / 0", "0 * inf")
         what = f"the derivative of {user} at {kink} is infinite"
         if zero:
             what = f"0 times the derivative of {user} at {kink}, which is infinite"
         hint = _AT_KINK[user]
-    if role in ("adjoint", "tangent") and "where(" in place.text and "0" in what:
+    if role in DERIVED_ROLES and "where(" in place.text and "0" in what:
         hint = f"{hint} {_INSIDE}"
     shown = tuple((text, format_number(number)) for text, number in entries)
     return Cause(what, hint, index, tuple((t, n) for t, n in shown if t != n and not _same(t, n)))

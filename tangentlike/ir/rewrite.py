@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Union
 
 from ..errors import Place
@@ -42,7 +42,7 @@ from .nodes import (
     With,
     replaced,
 )
-from .visitor import ByType, blocks, children, is_compound, names_in, statements
+from .visitor import ByType, blocks, children, is_compound, names_in, reads, statements
 
 _S = TypeVar("_S", bound=Stmt)
 _T = TypeVar("_T")
@@ -368,6 +368,14 @@ def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
         return tuple(map(one, block))
 
     return within(block)
+
+
+def without_unread(block: Block, names: Collection[str]) -> Block:
+    """A block without the assignments of those of these names that nothing in it reads."""
+    gone = set(names).difference(name for stmt in statements(block) for name in reads(stmt))
+    if not gone:
+        return block
+    return rewrite(block, lambda s: () if isinstance(s, Assign) and s.target in gone else None)
 
 
 def copied(block: Block) -> Block:

@@ -783,11 +783,11 @@ class _Speller:
             return [stmt]
         for mask, function in zip(masks, functions, strict=True):
             value = function
-            if not self.is_value(function):
+            if not self.surely(_is_number, function):
                 called: list[ir.Stmt] = []
                 part = self.named("part", ir.Index(x, mask), called)
                 value = self.named("piece", ir.Call(function, (part,), at=stmt.value.at), called)
-                if self.is_function(function):
+                if self.surely(_is_function, function):
                     out += called
                 else:
                     test = ir.Call(ir.Ref("callable", callable), (function,))
@@ -796,16 +796,11 @@ class _Speller:
             out.append(ir.Store(ir.Index(result, mask), value, stmt.origin))
         return [*out, ir.Assign(stmt.target, result, stmt.origin)]
 
-    def is_value(self, function: ir.Expr) -> bool:
-        """Whether what stands for a piece is surely no function: a literal, or what arithmetic or
-        a function of NumPy gives."""
+    def surely(self, asked: Callable[[ir.Expr | None], bool], function: ir.Expr) -> bool:
+        """Whether all that may stand for a piece is `asked` for: a number (a literal, what
+        arithmetic or a function of NumPy gives), or a function."""
         made = self.made_of.get(function.name, []) if isinstance(function, ir.Var) else [function]
-        return bool(made) and all(map(_is_number, made))
-
-    def is_function(self, function: ir.Expr) -> bool:
-        """Whether it surely is one."""
-        made = self.made_of.get(function.name, []) if isinstance(function, ir.Var) else [function]
-        return bool(made) and all(map(_is_function, made))
+        return bool(made) and all(map(asked, made))
 
     def named(self, word: str, value: ir.Expr, out: list[ir.Stmt]) -> ir.Var:
         name = self.names.fresh(word)

@@ -45,7 +45,7 @@ def logistic_functions(function: ir.Function, context: Context) -> ir.Function:
     if not any(ref.obj is np.exp for ref in fact(references, function)):
         return function
     rules = map(context.book.find, (np.exp, operator.add, operator.truediv))
-    if not all(rule is not None and rule.fn.__module__.startswith(_OURS) for rule in rules):
+    if not all(rule is not None and rule.is_ours for rule in rules):
         return function  # (a user's rule says another derivative)
     uses = Counter(name for stmt in ir.statements(function.body) for name in ir.reads(stmt))
     return _Logistic(context, ir.bindings(ir.statements(function.body)), uses).rewritten(function)
@@ -78,7 +78,6 @@ class _Logistic(ir.Rewriter):
         return once and name in self.context.temporaries
 
 
-_OURS = __name__.partition(".")[0] + "."
 _LOGISTIC = ir.Ref("logistic", logistic)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,51 +32,43 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
     """
     if ir.For not in fact(forms, function):
         return function
-    headers: Counter[str] = Counter()
     others: set[str] = set()
     loops: list[ir.For] = []
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.For):
             loops.append(stmt)
-            headers.update(ir.names_in(stmt.iter))
         else:
             others |= ir.reads(stmt)
-
     index = fact(ProgramIndex, function)
 
     def statement(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         name = _iterator(stmt)
-        if name is None or not headers[name]:
+        taking = [loop for loop in loops if name in ir.names_in(loop.iter)] if name else []
+        if name is None or not taking:
             return None
-        here = any(
-            isinstance(later, ir.For) and name in ir.names_in(later.iter)
-            for later in index.following(stmt)
-        )
-        if headers[name] > 1 or name in others or not here:
+        here = any(later is taking[0] for later in index.following(stmt))
+        if len(taking) > 1 or name in others or not here:
             raise UnsupportedError(
                 f"`{name}` is an iterator, and what a loop leaves of it is read later",
                 stmt.origin.place,
                 "Make a list of it, `items = list(...)`, and loop over slices of that.",
             )
-        _refuse_changed(name, stmt, loops, context)
+        _refuse_changed(name, stmt, taking[0], context)
         return _listed(stmt, name, context)
 
     return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
-def _refuse_changed(name: str, made: ir.Stmt, loops: list[ir.For], context: Context) -> None:
+def _refuse_changed(name: str, made: ir.Stmt, loop: ir.For, context: Context) -> None:
     """Refuses an iterator of what the loop over it changes: a list of it would not see that."""
     read, sources = ir.reads(made), context.sources()
-    for loop in loops:
-        if name not in ir.names_in(loop.iter):
-            continue
-        for stmt in ir.statements(loop.body):
-            for changed in sorted(read.intersection(map(owner, sources.written(stmt)))):
-                raise UnsupportedError(
-                    f"`{changed}` is changed in a loop over the iterator `{name}` of it",
-                    stmt.origin.place,
-                    f"Loop over `{changed}` itself, or over a copy.",
-                )
+    for stmt in ir.statements(loop.body):
+        for changed in sorted(read.intersection(map(owner, sources.written(stmt)))):
+            raise UnsupportedError(
+                f"`{changed}` is changed in a loop over the iterator `{name}` of it",
+                stmt.origin.place,
+                f"Loop over `{changed}` itself, or over a copy.",
+            )
 
 
 def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:

@@ -59,13 +59,7 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     body = speller.block(function.body)
     if not speller.changed:
         return function
-    read = frozenset(n for s in ir.statements(body) for n in ir.reads(s))
-    gone = speller.made - read
-
-    def without(stmt: ir.Stmt) -> ir.Block | None:
-        return () if isinstance(stmt, ir.Assign) and stmt.target in gone else None
-
-    return ir.with_body(function, ir.rewrite(body, without))
+    return ir.with_body(function, ir.without_unread(body, speller.made))
 
 
 def reads_dicts(function: ir.Function) -> bool:
@@ -298,9 +292,9 @@ def _changed_while_read(function: ir.Function, context: Context) -> frozenset[st
                 target=str(name), value=ir.Call(fn=ir.Attribute(ir.Var(source), method))
             ) if method in _VIEWS:
                 views[name] = source
-    found: set[str] = set()
     if not views:
         return frozenset()
+    found: set[str] = set()
     sources, others = context.sources(), _of_other_names(function, context) | _items(function)
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.For):

@@ -153,14 +153,11 @@ def _products_checked(function: ir.Function, context: Context) -> ir.Function:
     asked = {p for node in written for p in items.get(owner(node), ())}
     asked.update(p for p in products if element(p) in written)
 
-    def checked(stmt: ir.Stmt) -> ir.Block | None:
-        for name in asked:
-            if products[name] is stmt:
-                check = context.check("require_array", (ir.Var(name),), stmt.origin)
-                return (stmt, check)
-        return None
-
-    return ir.with_body(function, ir.rewrite(function.body, checked)) if asked else function
+    checked: dict[int, ir.Block] = {}
+    for name in asked:
+        made = products[name]
+        checked[id(made)] = (made, context.check("require_array", (ir.Var(name),), made.origin))
+    return _replaced(function, checked) if checked else function
 
 
 def _operands_checked(function: ir.Function, context: Context) -> ir.Function:

@@ -49,16 +49,8 @@ _MAY_MAKE_LISTS = (
     *("attributes_bar", "named_items_bar"),
     *("split_like", "products_of_others", "products_of_pairs", "difference_over", "parted_items"),
     *("record_item", "record_item_bar", "field_dot", "saved_attribute", "saved_attribute_bar"),
-    *(
-        "hooked",
-        "unnested",
-        "spaced_gradient",
-        "gradient_steps_dot",
-        "grid_dot",
-        "cast_like",
-        "unreduce",
-        "polyval_bar",
-    ),
+    *("hooked", "unnested", "spaced_gradient", "gradient_steps_dot", "grid_dot", "cast_like"),
+    *("unreduce", "polyval_bar"),
     *("by_level", "items_into", "live_items", "own", "saved_item", "tie_shares", "broadcast_like"),
     *(
         f"{name}_bar"

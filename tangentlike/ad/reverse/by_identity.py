@@ -361,7 +361,8 @@ class IdentityPresence(Presence):
         problem = Wanted(self.own, self.facts.kept, self.calls)
         return problem, solve(self.facts.function, problem, self.facts.index).after
 
-    def unread_entries(self) -> UnreadEntries:
+    @cached_property
+    def unread(self) -> UnreadEntries:
         regions = Regions(self.facts, self._own_kind)
         return UnreadEntries(self.facts, Aliases(self.own), regions, self.context.sources())
 

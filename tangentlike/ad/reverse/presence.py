@@ -6,6 +6,7 @@ adjoints must exist there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from ... import ir
@@ -39,9 +40,10 @@ class Presence:
         self.context = context
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
-        self.unread = self.unread_entries()
 
-    def unread_entries(self) -> UnreadEntries:
+    @functools.cached_property
+    def unread(self) -> UnreadEntries:
+        """The entries that nothing reads of what is written in place."""
         regions = Regions(self.facts, self.context.kind_of)
         sources = self.context.sources()
         return UnreadEntries(self.facts, self.adjoints.aliases, regions, sources)

@@ -20,6 +20,7 @@ from ...analysis.memory import surely_basic
 from ...analysis.recompute import Costs as Predicates
 from ...analysis.recompute import Recomputed
 from ...analysis.saving import Saves, is_pop, place_of
+from ...analysis.sharing import changed_by_method, may_resize
 from ...analysis.structure import (
     ROOT,
     Assigned,
@@ -582,17 +583,14 @@ def changes_midway(
 
 def _resizes(stmt: ir.Stmt, context: Context) -> set[str]:
     """The list, of numbers or arrays, that a statement makes longer or shorter."""
-    match stmt:
-        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), method))) | (
-            ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)))
-        ) if method in _RESIZING:
-            kind = context.kind_of(ir.Var(name))
-            plain = kind.item is not None and kind.item.discrete
-            return {name} if kind.form == "list" and not plain else set()
-    return set()
-
-
-_RESIZING = ("append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "remove")
+    if not may_resize(stmt, context.sources()):
+        return set()
+    kinds = {name: context.kind_of(ir.Var(name)) for name in changed_by_method(stmt)}
+    return {
+        name
+        for name, kind in kinds.items()
+        if kind.form == "list" and not (kind.item is not None and kind.item.discrete)
+    }
 
 
 def saved_before(stmt: ir.Try) -> tuple[ir.Block, ir.Try]:

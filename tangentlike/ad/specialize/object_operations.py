@@ -368,17 +368,7 @@ def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         return tuple(found)
 
     body = ir.rewrite(lowered.function.body, after=rounds)
-    return lowered.with_body(_without_unread(body, looped), made)
-
-
-def _without_unread(body: ir.Block, views: set[str]) -> ir.Block:
-    """Without the views that only loops went through which are written out now."""
-    gone = views.difference(name for stmt in ir.statements(body) for name in ir.reads(stmt))
-
-    def without(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
-        return () if isinstance(stmt, ir.Assign) and stmt.target in gone else None
-
-    return ir.rewrite(body, after=without)
+    return lowered.with_body(ir.without_unread(body, looped), made)
 
 
 def _attribute_by_name(e: ir.Expr) -> ir.Expr:

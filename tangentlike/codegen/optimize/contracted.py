@@ -320,7 +320,7 @@ class _Inverting(Asking):
             return block
         for stmt in block[solving[0] : last]:
             effect = effect_of(stmt, self.facts)
-            if factor in effect.binds or self.sharing.meet((factor,), effect.writes):
+            if factor in effect.binds or self.meet((factor,), effect.writes):
                 return block
         before.insert(
             solving[0],

@@ -306,7 +306,7 @@ class _Taking(Asking):
         if read & effect.binds:
             return True
         members = sorted({m for name in read for m in self.sharing.members(name)})
-        return bool(effect.writes) and self.meet(members, effect.writes)
+        return self.meet(members, effect.writes)
 
 
 def _taken(first: ir.Stmt, second: ir.Stmt) -> ir.Index | None:
