@@ -489,3 +489,37 @@ def test_an_interpolant_of_an_object_that_is_called():
 
     tl.check_grads(along, (WHERE,), order=2)
     tl.check_grads(handed_on, (WHERE,))
+
+
+POINTS = np.array([1.0, 2.0, 3.5])
+
+
+def error_of(fit):
+    return fit.slope * fit.stderr
+
+
+def fit_given_on(x):
+    return error_of(stats.linregress(POINTS, x))
+
+
+def fit_by_name(x):
+    fits = {"first": stats.linregress(POINTS, x)}
+    slope, *others = fits["first"]
+    return fits["first"]._asdict()["intercept"] * slope + others[1]
+
+
+def fit_given_back(x):
+    return np.sum(np.array(stats.pearsonr(POINTS, x)))
+
+
+@pytest.mark.parametrize("program", [fit_given_on, fit_by_name, fit_given_back])
+def test_results_with_fields_wherever_they_go(program):
+    tl.check_grads(program, (np.array([1.2, 0.7, 2.1]),), order=2)
+
+
+@pytest.mark.parametrize("derivative", [tl.grad, lambda f: lambda x: tl.jvp(f, (x,), (x,))])
+def test_a_field_without_a_derivative(derivative):
+    """The library's result has it: the derivative of zero would be wrong."""
+    x = np.array([1.2, 0.7, 2.1])
+    with pytest.raises(tl.UnsupportedError, match="`intercept_stderr` is not a field"):
+        derivative(lambda x: stats.linregress(POINTS, x).intercept_stderr)(x)

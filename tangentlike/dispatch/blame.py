@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from .. import rules
 from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
 from ..frontend.structures import is_object
@@ -79,7 +80,9 @@ def translated_error(
         step = step.tb_next
     if step is None:
         return None
-    if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record, dict)):
+    if isinstance(error, AttributeError) and (
+        isinstance(error.obj, (Mirror, Record, dict)) or _is_ours(error.obj)
+    ):
         if error.name in ("__iter__", "__getitem__"):
             return UnsupportedError(
                 "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
@@ -108,6 +111,12 @@ def translated_error(
     return TangentlikeError(
         f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
     )
+
+
+def _is_ours(obj: Any) -> bool:
+    """Whether an object is of a class that stands for what a function of a library gives, and that
+    has the fields only of what the library's class has."""
+    return type(obj).__module__.startswith(rules.__name__)
 
 
 def _of_guard(error: BaseException, frame: FrameType, place: Place | None) -> UnsupportedError:

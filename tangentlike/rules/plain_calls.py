@@ -48,8 +48,6 @@ _FIELDS = {
     "numpy.linalg.qr": ("Q", "R"),
     "numpy.linalg.slogdet": ("sign", "logabsdet"),
     "numpy.linalg.svd": ("U", "S", "Vh"),
-    "scipy.stats.linregress": ("slope", "intercept", "rvalue", "pvalue", "stderr"),
-    "scipy.stats.pearsonr": ("statistic", "pvalue"),
     "numpy.unique_all": ("values", "indices", "inverse_indices", "counts"),
     "numpy.unique_counts": ("values", "counts"),
     "numpy.unique_inverse": ("values", "inverse_indices"),

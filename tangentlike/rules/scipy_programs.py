@@ -5,6 +5,8 @@ Imported only when a program that has imported one of these parts of SciPy is di
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
 import scipy.special
@@ -321,7 +323,17 @@ def linregress(x, y, alternative="two-sided", *, axis=0, nan_policy="propagate")
     free = len(x) - 2
     error = np.sqrt((1.0 - r * r) * across / along / free)
     chance = 2.0 * scipy.stats.t.sf(np.abs(r) * np.sqrt(free / (1.0 - r * r)), free)
-    return slope, np.mean(y) - slope * np.mean(x), r, chance, error
+    return Regression(slope, np.mean(y) - slope * np.mean(x), r, chance, error)
+
+
+class Regression(NamedTuple):
+    """What `linregress` gives."""
+
+    slope: float
+    intercept: float
+    rvalue: float
+    pvalue: float
+    stderr: float
 
 
 def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
@@ -329,7 +341,14 @@ def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
     if alternative != "two-sided" or method is not None or np.ndim(x) != 1 or np.ndim(y) != 1:
         raise NotDifferentiated("pearsonr has no derivative rule with these options")
     found = linregress(x, y)
-    return found[2], found[3]
+    return Correlation(found[2], found[3])
+
+
+class Correlation(NamedTuple):
+    """What `pearsonr` gives."""
+
+    statistic: float
+    pvalue: float
 
 
 def _only_propagating(nan_policy):
