@@ -16,6 +16,7 @@ from ..analysis.memory import UNSEEN, Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
 from ..errors import Place
 from ..frontend.lower import instead
+from ..frontend.operands import BINARY, UPDATE
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..rules.bind import Instance
@@ -24,21 +25,7 @@ from ..rules.twins import module_function
 from ..runtime.records import attribute_of
 from .specialize.callees import Callees
 
-BINARY_OF = {
-    operator.iadd: ("+", operator.add),
-    operator.isub: ("-", operator.sub),
-    operator.imul: ("*", operator.mul),
-    operator.itruediv: ("/", operator.truediv),
-    operator.ifloordiv: ("//", operator.floordiv),
-    operator.imod: ("%", operator.mod),
-    operator.ipow: ("**", operator.pow),
-    operator.imatmul: ("@", operator.matmul),
-    operator.iand: ("&", operator.and_),
-    operator.ior: ("|", operator.or_),
-    operator.ixor: ("^", operator.xor),
-    operator.ilshift: ("<<", operator.lshift),
-    operator.irshift: (">>", operator.rshift),
-}
+BINARY_OF: dict[Any, ir.Ref] = {UPDATE[node].obj: ref for node, ref in BINARY.items()}
 _OF_SETS = (operator.ior, operator.iand, operator.ixor)
 
 
@@ -46,6 +33,12 @@ def of_sets(stmt: ir.Stmt) -> bool:
     """Whether a statement is `s |= t` or the like, which changes a set (or an array of integers)
     in place."""
     return isinstance(stmt, ir.Update) and stmt.op.obj in _OF_SETS
+
+
+def operation(stmt: ir.Update, target: ir.Expr | None = None) -> ir.Call:
+    """`a * b` for `a *= b`, of which the target may have another name by now."""
+    operands = (stmt.target if target is None else target, stmt.value)
+    return ir.Call(BINARY_OF[stmt.op.obj], operands, at=stmt.origin.place)
 
 
 ADD = ir.Ref("+", operator.add)

@@ -19,7 +19,7 @@ from ..errors import UnsupportedError
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex
 from ..rules.bind import Instance
-from .context import BINARY_OF, MUL, Context
+from .context import MUL, Context, operation
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
 
@@ -120,9 +120,8 @@ class Fragility:
                 return {n: LINEAR for e in items for n in ir.names_in(e)}
             case ir.Assign(value=ir.Call() as call):
                 return self._of_call(call)
-            case ir.Update(target=ir.Var() as target, op=op, value=value):
-                text, plain = BINARY_OF[op.obj]
-                return self._of_call(ir.Call(ir.Ref(text, plain), (target, value)))
+            case ir.Update(target=ir.Var()):
+                return self._of_call(operation(stmt))
         return {}
 
     def _of_call(self, call: ir.Call) -> dict[str, int]:

@@ -10,10 +10,10 @@ from typing import Any
 import gast
 
 from .. import ir
-from ..ir import Assign, Attribute, Call, Expr, For, Function, Opaque, Target, Update, Var
+from ..ir import Assign, Call, Expr, For, Function, Opaque, Target, Var
 from ..ir.names import Names
 from .naming import names_of, noun
-from .operands import RESIZING, is_atom, is_shape_query
+from .operands import is_atom, is_shape_query
 from .webs import Reaching, reaching
 
 
@@ -100,12 +100,11 @@ def fix_headers(function: Function, names: Names | None = None) -> Function:
                                         n = n - i
     """
     names = names_of(function) if names is None else names
-    resized = frozenset(_resized(function))
 
     def fixed(loop: For) -> list[ir.Stmt]:
         changed = frozenset(n for s in ir.statements(loop.body) for n in ir.binds(s))
         before: list[ir.Stmt] = []
-        loop = _fix(loop, changed, resized, names, before)
+        loop = _fix(loop, changed, names, before)
         return [*before, loop]
 
     return ir.Loops(fixed).rewritten(function)
@@ -114,14 +113,12 @@ def fix_headers(function: Function, names: Names | None = None) -> Function:
 def _fix(
     loop: For,
     changed: frozenset[str],
-    resized: frozenset[str],
     names: Names,
     out: list[ir.Stmt],
 ) -> For:
     def operand(expr: Expr) -> Expr:
         whole = is_atom(expr) or is_shape_query(expr) or isinstance(expr, Opaque)
-        moving = changed if is_atom(expr) else changed | resized
-        if whole and ir.names_in(expr) & moving:
+        if whole and ir.names_in(expr) & changed:
             name = names.fresh(noun(expr))
             out.append(Assign(name, expr, loop.origin))
             return Var(name)
@@ -131,19 +128,6 @@ def _fix(
 
     iterable = operand(loop.iter)
     return loop if iterable is loop.iter else dataclasses.replace(loop, iter=iterable)
-
-
-def _resized(function: Function) -> list[str]:
-    """Lists whose length changes somewhere in the function."""
-    found = []
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, Update) and isinstance(stmt.target, Var):
-            found.append(stmt.target.name)  # `xs += [x]`
-        for expr in ir.expressions(stmt):
-            match expr:
-                case Call(fn=Attribute(base=Var(name), name=method)) if method in RESIZING:
-                    found.append(name)
-    return found
 
 
 # --------------------------------------------------------------------------------------------------

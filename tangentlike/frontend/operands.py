@@ -22,9 +22,6 @@ from .owners import module_of
 # Attributes of arrays that are integers, or types: they carry no derivative.
 _SHAPE_FUNCTIONS = frozenset(map(id, (builtins.len, np.shape, np.ndim, np.size)))
 
-# Methods that change the length of a list: `len` of it is another number afterwards.
-RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "popitem"})
-
 # Which arguments of a callee are shapes, axes or counts, never a tuple of arrays to combine:
 # those from this position on (of a method, all of them), and those with one of these keywords.
 _SHAPE_POSITION = {

@@ -23,7 +23,7 @@ from ...frontend.checkpoints import checkpointed
 from ...frontend.lower import Lowered, names_of, reaching, renamed_webs
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
-from ..context import BINARY_OF, RANGE
+from ..context import BINARY_OF, RANGE, operation
 from ..loops import indexed, is_call, length
 
 Options = tuple[tuple[str, ir.Expr], ...]
@@ -270,13 +270,11 @@ class _Outlining(ir.Rewriter):
                 f"`{name}` may be a number (rebound here) or an array (written in place)",
                 stmt.origin.place,
                 "A checkpointed loop saves these in different ways. "
-                f"Write `{name} = {name} {BINARY_OF[stmt.op.obj][0]} ...` or "
-                f"`{name}[...] {BINARY_OF[stmt.op.obj][0]}= ...`. In the function that is "
+                f"Write `{name} = {name} {BINARY_OF[stmt.op.obj].text} ...` or "
+                f"`{name}[...] {BINARY_OF[stmt.op.obj].text}= ...`. In the function that is "
                 "differentiated itself, an annotation (`x: float` or `x: np.ndarray`) says which.",
             )
-        text, op = BINARY_OF[stmt.op.obj]
-        call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
-        return ir.Assign(name, call, stmt.origin)
+        return ir.Assign(name, operation(stmt), stmt.origin)
 
 
 def _own(name: str, loop: ir.Stmt) -> ir.Stmt:

@@ -21,7 +21,7 @@ from ...errors import InternalError
 from ...frontend.owners import is_ours
 from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
-from ..context import BINARY_OF, IADD
+from ..context import IADD, operation
 from ..normalize.shadow_calls import shadow_method
 from .assign import bound, is_user_call, on_shadow, user_call
 from .state import Tangents
@@ -30,7 +30,6 @@ _ACCUMULATING = (operator.iadd, operator.isub)
 IMUL = ir.Ref("*=", operator.imul)
 _CONTAINERS = ("list", "tuple", "dict")
 _SCALING = (operator.imul, operator.itruediv)
-_ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
 _MIRRORED = frozenset(PUTTING)
 _TAKING_ITEMS = ("extend", "extendleft")
 _STRUCTURAL = frozenset(("pop", "popleft", "popitem", "clear", "reverse"))
@@ -117,8 +116,7 @@ def _replaced(
     stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, state: Tangents
 ) -> list[ir.Stmt]:
     """Any other operation: the new tangent from the old values, before the primal's line."""
-    text, op = BINARY_OF[stmt.op.obj]
-    call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
+    call = operation(stmt)
     either = _either_form(stmt, state)
     if state.context.is_constant(call):  # (`a //= b`)
         zeros = state.zeros(stmt.target)
@@ -275,8 +273,6 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
         return _writer(stmt, call, call.args[0], position, state)
     if is_user_call(call, state):
         return user_call(stmt, None, call, state)
-    if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:
-        return _array_method(stmt, call, call.fn, state)
     if is_of_keys(call, state.discarded.function, state.context.kinds):
         return [stmt]
     _refuse_hidden_write(call, obj, state)
@@ -340,17 +336,6 @@ def _writer(
         value = state.zeros(call.args[position])  # (of what may be a container)
     args[position] = ir.Const(0.0) if value is None else value
     mirrored = dataclasses.replace(call, args=tuple(args))
-    return [stmt, ir.Do(mirrored, state.tangent_origin())]
-
-
-def _array_method(stmt: ir.Do, call: ir.Call, fn: ir.Attribute, state: Tangents) -> list[ir.Stmt]:
-    dot = state.tangent(fn.base)
-    if dot is None:
-        return [stmt]
-    args = list(call.args)
-    at = _ARRAY_WRITERS[fn.name]
-    args[at] = state.tangent(args[at]) or ir.Const(0.0)
-    mirrored = ir.Call(ir.Attribute(dot, fn.name), tuple(args), call.kwargs, call.at)
     return [stmt, ir.Do(mirrored, state.tangent_origin())]
 
 

@@ -53,7 +53,7 @@ _CONTAINERS = ("list", "tuple", "dict", "set")
 _KNOWN = (types.ModuleType, type, np.ufunc, np.generic, dict, list, tuple, str, *GENERATORS)
 _CLASSES = (deque, OrderedDict, defaultdict, Counter)
 _ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
-_OPERATORS = frozenset(id(op) for _, op in BINARY_OF.values())
+_OPERATORS = frozenset(id(ref.obj) for ref in BINARY_OF.values())
 _VALUES = ("array", "value", "number")
 _WRITTEN = ("array", "value", "list", "dict", "set", "object", "unknown")
 # Methods that change containers, or arrays, and give None.

@@ -19,7 +19,7 @@ from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
 from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
-from ..context import BINARY_OF, IADD, Context
+from ..context import IADD, Context, operation
 
 _CONTAINERS = ("list", "dict", "set", "unknown")
 _ANY_LENGTH = ("list", "tuple", "unknown")
@@ -193,12 +193,9 @@ def rebound(function: ir.Function, names: Collection[str], context: Context) -> 
     """`a = a + b` for `a += b`, of the given names."""
 
     def statement(stmt: ir.Stmt) -> ir.Stmt | None:
-        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            name = stmt.target.name
-            if name in names:
-                text, op = BINARY_OF[stmt.op.obj]
-                call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
-                return ir.Assign(name, call, stmt.origin)
+        match stmt:
+            case ir.Update(target=ir.Var(name)) if name in names:
+                return ir.Assign(name, operation(stmt), stmt.origin)
         return None
 
     body = ir.rewrite(function.body, statement)

@@ -20,7 +20,7 @@ from ...analysis.regions import Parts, Regions
 from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, Kind
-from ..context import BINARY_OF, Context
+from ..context import Context, operation
 from ..loops import sources_of
 from ..normalize.shadow_calls import shadow_method, shadow_names
 from ..normalize.updates import with_listed_items
@@ -156,11 +156,10 @@ class IdentityPreparation(Preparation):
 
     def _updated(self, old: ir.Var, stmt: ir.Update) -> list[ir.Stmt]:
         """`old op= v`: in place for an array or a container, a rebinding for a number."""
-        text, op = BINARY_OF[stmt.op.obj]
         form = self.context.kind_of(old).form
         *before, listed = with_listed_items(dataclasses.replace(stmt, target=old), self.context)
         assert isinstance(listed, ir.Update)
-        call = ir.Call(ir.Ref(text, op), (old, listed.value), at=stmt.origin.place)
+        call = operation(listed)
         new = ir.Var(self._fresh("new", self.context.kind_of(call)))
         before.append(ir.Assign(new.name, call, stmt.origin))
         if form in ("number", "other"):

@@ -23,7 +23,7 @@ from ...frontend.naming import noun
 from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, Kind
-from ..context import BINARY_OF, Context, of_sets
+from ..context import Context, of_sets, operation
 from ..loops import SIZED, indexed, may_break, sources_of
 from .adjoints import as_value
 
@@ -275,13 +275,12 @@ class Preparation(ir.Rewriter):
 
     def _computed(self, stmt: ir.Update, target: ir.Index) -> list[ir.Stmt]:
         """An update of entries as what it reads, computes and stores."""
-        text, op = BINARY_OF[stmt.op.obj]
         before: list[ir.Stmt] = []
         operand = stmt.target
         if not isinstance(operand, ir.Var):
             operand = ir.Var(self._fresh("old", self.context.kind_of(target)))
             before.append(ir.Assign(operand.name, target, stmt.origin))
-        call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
+        call = operation(stmt, operand)
         new = self._fresh("new", self.context.kind_of(call))
         store = ir.Store(target, ir.Var(new), stmt.origin)
         return [*before, ir.Assign(new, call, stmt.origin), store]

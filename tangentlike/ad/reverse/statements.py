@@ -22,7 +22,7 @@ from ...analysis.structure import structure
 from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind, is_many
 from ...rules.index_kinds import key_parts
-from ..context import ADD, BINARY_OF, ISUB, MUL, Context
+from ..context import ADD, ISUB, MUL, Context, operation
 from ..contributions import Chain, Contribution
 from ..loops import is_call
 from ..specialize.callees import CallSite
@@ -696,8 +696,7 @@ def _spelled(
     if seen:
         store = ir.Store(field, ir.Var(old), stmt.origin)
         return read, dataclasses.replace(stmt, target=ir.Var(old)), store
-    text, op = BINARY_OF[stmt.op.obj]
-    value = ir.Call(ir.Ref(text, op), (ir.Var(old), stmt.value), at=stmt.origin.place)
+    value = operation(stmt, ir.Var(old))
     new = context.fresh(field.name, context.kind_of(value), temporary=True)
     return (
         read,

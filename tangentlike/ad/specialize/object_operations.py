@@ -20,7 +20,7 @@ from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.index_kinds import element_kind
 from ...runtime.records import attribute_of
-from ..context import BINARY_OF
+from ..context import BINARY_OF, operation
 from .method_lookup import MethodLookup
 
 # --------------------------------------------------------------------------------------------------
@@ -234,8 +234,7 @@ def updated(stmt: ir.Update, cls: type | None) -> ir.Call | None:
     if _method(cls, f"__{name}__"):
         return ir.Call(ir.Attribute(stmt.target, f"__{name}__"), (stmt.value,), at=place)
     if stmt.op.obj in BINARY_OF and _method(cls, f"__{name.removeprefix('i')}__"):
-        text, op = BINARY_OF[stmt.op.obj]
-        return ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=place)
+        return operation(stmt)
     return None
 
 
