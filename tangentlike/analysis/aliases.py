@@ -16,9 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 
 from .. import ir, runtime
 from ..errors import not_by_names
@@ -61,8 +58,7 @@ def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
 @dataclass
 class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
-    `direct`: names written through; `paths`: name -> the view it is, of another name; `rigid`:
-    bases whose adjoint must have their memory layout, for a `reshape` of it to be a view;
+    `direct`: names written through; `paths`: name -> the view it is, of another name;
     `resized`: representatives of classes that may hold lists whose length changes; `found`:
     names of what has its adjoint found by identity."""
 
@@ -70,7 +66,6 @@ class Aliases:
     written: frozenset[str] = frozenset()
     direct: frozenset[str] = frozenset()
     paths: dict[str, ir.Expr] = field(default_factory=dict)
-    rigid: frozenset[str] = frozenset()
     resized: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
 
@@ -141,8 +136,6 @@ def _follow(name: str, aliases: Aliases, sharing: Sharing) -> None:
         if view is None:
             return
         (base,) = base_names(view)
-        if isinstance(view, ir.Call) and sharing.sources.view_of(view) == "maybe":
-            aliases.rigid |= {base}
         aliases.paths[name] = view
         name = base
 
@@ -265,8 +258,7 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
         case ir.Call() if rule_object(view, sources.kinds) in (*OVERLAPPING, *READ_ONLY):
             return False
         case ir.Call():
-            kind = sources.view_of(view)
-            return kind == "view" or (kind == "maybe" and _is_contiguous(view, sharing))
+            return sources.view_of(view) == "view"
         case _:
             return False
 
@@ -275,43 +267,6 @@ def _is_view_attribute(base: ir.Expr, name: str, sources: Sources) -> bool:
     """Whether `a.T` is a view: `a.imag` of a real array is none, but zeros that are read-only."""
     complex_only = name == "imag" and sources.kind_of(base).dtype != "complex"
     return name in VIEW_ATTRIBUTES and not complex_only
-
-
-def _is_contiguous(view: ir.Call, sharing: Sharing) -> bool:
-    """Whether `b.reshape(...)` or `b.ravel()` is surely a view: `b` was made in C order here.
-
-    Other operations that may share memory decide that by other things: `b.astype(float)`.
-    """
-    kinds = sharing.sources.kinds
-    if not _in_own_order(rule_object(view, kinds), view):
-        return False
-    (base,) = base_names(view)
-    definition = sharing.facts.single(base)
-    if not isinstance(definition, ir.Assign) or not isinstance(definition.value, ir.Call):
-        return False
-    made = definition.value
-    if isinstance(made.fn, ir.Attribute):
-        return made.fn.name == "copy" and not made.args and not made.kwargs
-    obj = rule_object(made, kinds)
-    plain = (len(made.args) <= most for maker, most in _MADE_IN_C_ORDER if obj is maker)
-    return any(plain) and "order" not in dict(made.kwargs)
-
-
-# The functions that make an array in C order, and how many arguments they take before `order`.
-_MADE_IN_C_ORDER = ((np.zeros, 2), (np.ones, 2), (np.empty, 2), (np.full, 3))
-
-
-def _in_own_order(obj: Any, view: ir.Call) -> bool:
-    """Whether a call reshapes its operand, and reads the entries in C order."""
-    if "order" in dict(view.kwargs):
-        return False
-    method = isinstance(view.fn, ir.Attribute)
-    if obj is np.ndarray.reshape:
-        return True  # (whose positions are all for the shape)
-    if obj is np.reshape:
-        return len(view.args) <= (1 if method else 2)
-    ravels = obj is np.ravel or obj is np.ndarray.ravel
-    return ravels and len(view.args) <= (0 if method else 1)
 
 
 def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Effects:

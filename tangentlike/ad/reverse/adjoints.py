@@ -118,8 +118,6 @@ class Adjoints:
             self.update(target, self._fitting(name, self._strip(value, name)))
             return
         self.masks.pop(name, None)
-        if name in self.aliases.rigid:  # the memory layout is that of zeros_like(name)
-            self.own(name)
         bar, status = self.bar(name), self.state.get(name)
         stripped = self._strip(value, name)
         narrow = stripped is not value or inherit == NARROW
