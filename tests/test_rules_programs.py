@@ -24,6 +24,7 @@ SAME: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]] = [
         programs.apply_along_axis,
         (lambda t: np.outer(t, t), 1, signed(2, 3, 2)),
     ),
+    (np.apply_along_axis, programs.apply_along_axis, (lambda t, n: t**n, 0, X, 3)),
     (np.apply_over_axes, programs.apply_over_axes, (np.sum, signed(2, 3, 2), [0, -1])),
     (np.apply_over_axes, programs.apply_over_axes, (np.max, X, 1)),
     (np.poly, programs.poly, (V,)),
@@ -271,6 +272,18 @@ def divided(x):
 def test_quotients_of_complex_polynomials() -> None:
     """They were stored in an array of real numbers."""
     tl.check_grads(divided, (V,), order=2)
+
+
+def along_with_more(x):
+    rows = np.outer(x, x)
+    scaled = np.apply_along_axis(
+        lambda row, c, shift=0.0: row * c + shift, 1, rows, x[0], shift=2.0
+    )
+    return np.sum(np.apply_along_axis(lambda row, c: np.sum(row**2) * c, 0, scaled, c=x))
+
+
+def test_more_arguments_of_a_function_along_an_axis() -> None:
+    tl.check_grads(along_with_more, (V,), order=2)
 
 
 def grids(x):

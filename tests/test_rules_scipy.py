@@ -523,3 +523,23 @@ def test_a_field_without_a_derivative(derivative):
     x = np.array([1.2, 0.7, 2.1])
     with pytest.raises(tl.UnsupportedError, match="`intercept_stderr` is not a field"):
         derivative(lambda x: stats.linregress(POINTS, x).intercept_stderr)(x)
+
+
+def between_points(x):
+    distance = pytest.importorskip("scipy.spatial.distance")
+    matrix = distance.squareform(distance.pdist(np.outer(x, np.cos(x))))
+    return np.sum(distance.squareform(np.exp(-matrix), checks=False) ** 2 * matrix[0, 1:3].sum())
+
+
+def test_distances_as_a_vector_and_as_a_matrix():
+    tl.check_grads(between_points, (between(0.2, 0.8, 4),), order=2)
+
+
+@pytest.mark.parametrize("shape", [(1,), (6,), (3, 3), (1, 1)])
+def test_the_vector_and_the_matrix_are_those_of_scipy(shape):
+    distance = pytest.importorskip("scipy.spatial.distance")
+    x = between(0.2, 0.8, int(np.prod(shape))).reshape(shape)
+    x = x if len(shape) == 1 else (x + x.T) * (1.0 - np.eye(len(x)))
+    value, pullback = tl.vjp(lambda y: distance.squareform(y), x)
+    np.testing.assert_array_equal(value, distance.squareform(x))
+    assert pullback(np.ones_like(value))[0].shape == shape

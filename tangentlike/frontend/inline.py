@@ -21,7 +21,7 @@ from .comprehensions import Comprehension, assigned, becomes_loop, consumed
 from .jumps import structure_jumps
 from .keeping import binding_counts, free_names
 from .lifting import lambda_function
-from .nested import Closure, Define, Walrus
+from .nested import Closure, Define, Refused, Walrus
 from .operands import is_atom
 from .owners import is_library
 
@@ -39,7 +39,8 @@ class Local:
 
 @dataclass(frozen=True)
 class Special:
-    """What in a function cannot stay inside an expression: calls of local functions, walruses."""
+    """What in a function cannot stay inside an expression: calls of local functions, walruses,
+    parts that are cut out."""
 
     functions: Mapping[str, Local] = field(default_factory=dict)
     walrus: bool = False
@@ -48,7 +49,7 @@ class Special:
         """Whether such a thing stands somewhere in an expression."""
         if not self.walrus and not self.functions:
             return False
-        return any(map(self.calls, ir.walk(expr))) or bool(assigned(expr))
+        return any(self.calls(part) or _is_statement(part) for part in ir.walk(expr))
 
     def rebinds(self, name: Any, later: Iterable[Expr]) -> bool:
         """Whether operands further right give a name another value."""
@@ -124,8 +125,15 @@ def find_special(function: Function, names: Names) -> Special:
 
 
 def _assigns(block: Block) -> bool:
-    """Whether there are assignment expressions in some statements."""
-    return any(isinstance(p, Walrus | Comprehension) and assigned(p) for p in ir.walk_block(block))
+    """Whether there are assignment expressions, or parts that raise, in some statements."""
+    return any(map(_is_statement, ir.walk_block(block)))
+
+
+def _is_statement(part: Expr) -> bool:
+    """Whether a part of an expression is a statement: `:=`, also in a loop, and a `raise`."""
+    return isinstance(part, Refused) or (
+        isinstance(part, Walrus | Comprehension) and bool(assigned(part))
+    )
 
 
 def _candidates(function: Function) -> dict[str, tuple[Function, Origin]]:

@@ -149,15 +149,17 @@ class StatementReader:
         for node in nodes:
             spot = spot_of(self.source.file, node)
             cuts.spots.add(spot)
-            if spot not in cuts.made:
+            while spot not in cuts.made:  # (a part that is not always evaluated goes alone)
                 try:
                     made.extend(self._statement(node))
-                    continue
+                    break
                 except UnsupportedError as refusal:
                     if type(refusal) is not UnsupportedError or not cuts.differentiates(spot):
                         raise
-                    cuts.add(spot, refusal)
-            return (*made, raising(cuts.made[spot], self.source.line(node).whole()))
+                    if not cuts.cut(refusal):
+                        cuts.add(spot, refusal)
+            else:
+                return (*made, raising(cuts.made[spot], self.source.line(node).whole()))
         return tuple(made)
 
     def _statement(self, node: gast.AST) -> Sequence[Any]:

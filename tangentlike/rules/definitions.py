@@ -63,6 +63,7 @@ _STATISTICS = ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", 
 _STATISTICS += ("variation", "trim_mean", "iqr", "median_abs_deviation", "linregress", "pearsonr")
 _DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")
 _DISTANCES += ("canberra", "braycurtis", "minkowski", "mahalanobis", "cdist", "pdist")
+_DISTANCES += ("squareform",)
 _SIGNALS = ("correlate", "convolve2d", "correlate2d", "detrend", "hilbert", "sosfilt")
 _SIGNALS += ("csd", "welch", "periodogram", "spectrogram", "coherence", "savgol_filter")
 _SIGNALS += ("filtfilt", "lfilter_zi")

@@ -21,11 +21,11 @@ from ..runtime import (
 # ------------------------------------------------------------- functions of the user's functions
 
 
-def apply_along_axis(func1d, axis, arr):
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     rows = np.moveaxis(arr, axis, -1)
     results = []
     for row in np.reshape(rows, (-1, rows.shape[-1])):
-        results.append(func1d(row))
+        results.append(func1d(row, *args, **kwargs))
     joined = np.stack(results)
     result = np.reshape(joined, rows.shape[:-1] + joined.shape[1:])
     first = axis % arr.ndim

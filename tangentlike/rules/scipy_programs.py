@@ -732,6 +732,17 @@ def spatial_distance_pdist(X, metric="euclidean", *, p=2):
     return _distances(X[first], X[second], metric, p)
 
 
+def spatial_distance_squareform(X, force="no", checks=True):
+    rows = len(X) if np.ndim(X) == 2 else int(max(1.0, np.ceil(np.sqrt(2.0 * len(X)))))
+    first, second = np.triu_indices(rows, 1)
+    if np.ndim(X) == 2:
+        return X[first, second]
+    matrix = np.zeros((rows, rows))
+    matrix[first, second] = X
+    matrix[second, first] = X
+    return matrix
+
+
 def _distances(a, b, metric, p):
     if metric == "euclidean":
         return np.linalg.norm(a - b, axis=-1)
