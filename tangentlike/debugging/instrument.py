@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, cast
@@ -19,8 +19,9 @@ from typing import Any, cast
 from ..codegen.print import load
 from ..codegen.print.bindings import Binding, Bindings
 from ..codegen.print.module import definitions
+from ..dispatch.derivation import Derivation
 from ..errors import Place
-from .linemap import LineMap, Program, user_place
+from .linemap import LineMap, Program, program_of, user_place
 
 PROBE = "__tangentlike_probe__"
 
@@ -47,6 +48,12 @@ class Probe:
     lines: LineMap
     names: dict[int, tuple[str, ...]]  # what `done` is given, by statement
     operations: list[Operation]
+    loops: dict[int, tuple[int, ...]]  # those that a statement stands in, outermost first
+
+    def prepare(self) -> None:
+        """Called when the program is known, before it runs."""
+        lines = self.lines
+        self.loops = {s.index: tuple(up.index for up in lines.loops(s)) for s in lines.statements}
 
     def enter(self, function: str, values: dict[str, Any]) -> None:
         """A function begins, with these arguments."""
@@ -81,6 +88,30 @@ class Probe:
 
     def after(self, number: int, value: Any) -> None:
         """What an operation has written (`deep` only)."""
+
+
+class StandIns:
+    """Puts instrumented functions in the place of emitted ones while a derivative is watched."""
+
+    deep = False  # whether operations are seen
+
+    def __init__(self) -> None:
+        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType], Probe]] = {}
+
+    def probe(self, number: int) -> Probe:
+        """The probe of the program with this number."""
+        raise NotImplementedError
+
+    def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
+        if function not in derivation.derived.functions:
+            return function
+        known = self.programs.get(id(derivation))
+        if known is None:
+            probe = self.probe(len(self.programs))
+            made = instrumented(program_of(derivation), probe, self.deep)
+            probe.prepare()
+            known = self.programs[id(derivation)] = derivation, made, probe
+        return known[1][function.__name__]
 
 
 def instrumented(program: Program, probe: Probe, deep: bool = False) -> dict[str, FunctionType]:

@@ -12,7 +12,6 @@ import ast
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,8 @@ from ..dispatch.derivation import Derivation
 from ..errors import NonFiniteError, Place
 from ..pytree import leaves
 from .causes import Cause, cause_of
-from .instrument import Operation, Probe, instrumented
-from .linemap import Program, Statement, program_of
+from .instrument import Operation, Probe, StandIns
+from .linemap import Statement
 from .tables import Summary, format_number, leaves_of, summary_of
 
 _PASSES_ON = (ast.Name, ast.Subscript, ast.Attribute, ast.IfExp, ast.BoolOp)
@@ -234,11 +233,13 @@ class _Frame:
     written: dict[int, tuple[Any, _Event | None]] = field(default_factory=dict)
 
 
-class _Watch:
+class _Watch(StandIns):
     """Stands in for emitted functions, and collects what is not finite."""
 
+    deep = True
+
     def __init__(self) -> None:
-        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType]]] = {}
+        super().__init__()
         self.frames: list[_Frame] = []
         self.events: list[_Event] = []
         self.results: list[Any] = []
@@ -246,16 +247,8 @@ class _Watch:
         self.known: dict[int, tuple[Any, _Event]] = {}
         self.memory: dict[int, tuple[Any, _Event]] = {}
 
-    def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
-        if function not in derivation.derived.functions:
-            return function
-        if id(derivation) not in self.programs:
-            program: Program = program_of(derivation)
-            probe = _Probe(self)
-            made = instrumented(program, probe, deep=True)
-            probe.prepare()
-            self.programs[id(derivation)] = derivation, made
-        return self.programs[id(derivation)][1][function.__name__]
+    def probe(self, number: int) -> Probe:
+        return _Probe(self)
 
     def event_of(self, value: Any) -> _Event | None:
         """The operation that made a value that is not finite, or the first one in a container."""
@@ -281,7 +274,6 @@ class _Probe(Probe):
 
     def __init__(self, watch: _Watch) -> None:
         self.watch = watch
-        self.loops: dict[int, tuple[int, ...]] = {}
 
     def prepare(self) -> None:
         """Give operations without a place that of the operation they are a part of."""
@@ -289,8 +281,7 @@ class _Probe(Probe):
             for inner in operation.operands:
                 if self.operations[inner].place is None:
                     self.operations[inner].place = operation.place
-        for s in self.lines.statements:
-            self.loops[s.index] = tuple(loop.index for loop in self.lines.loops(s))
+        super().prepare()
 
     def enter(self, function: str, values: dict[str, Any]) -> None:
         frames = self.watch.frames

@@ -8,15 +8,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, FunctionType
+from types import FrameType
 from typing import Any
 
 from ..codegen.print.load import is_emitted
 from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError
-from .instrument import Probe, instrumented
-from .linemap import Statement, derivation_behind, program_of
+from .instrument import Probe, StandIns
+from .linemap import Statement, derivation_behind
 
 PACKAGE = __name__.partition(".")[0]
 Action = Callable[[Statement, Any], None]
@@ -117,24 +117,19 @@ def breakpoint_on_adjoint(
         )
 
 
-class _Stops:
+class _Stops(StandIns):
     """Stands in for emitted functions with ones that stop."""
 
     def __init__(self, name: str, when: Callable[[Any], Any] | None, action: Action | None) -> None:
+        super().__init__()
         adjoint = re.escape(name if name.endswith("_bar") else f"{name}_bar")
         self.pattern = re.compile(rf"{adjoint}\d*(\[.*\]|\..*)?")
         self.when, self.action = when, action
         self.made = False
         self.adjoints: set[str] = set()
-        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType]]] = {}
 
-    def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
-        if function not in derivation.derived.functions:
-            return function
-        if id(derivation) not in self.programs:
-            made = instrumented(program_of(derivation), _StopProbe(self))
-            self.programs[id(derivation)] = derivation, made
-        return self.programs[id(derivation)][1][function.__name__]
+    def probe(self, number: int) -> Probe:
+        return _StopProbe(self)
 
 
 class _StopProbe(Probe):

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import FunctionType
 from typing import Any
 
 from ..dispatch.blame import watching
-from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError
-from .instrument import Probe, instrumented
-from .linemap import LineMap, Statement, derivation_behind, program_of
+from .instrument import Probe, StandIns
+from .linemap import LineMap, Statement, derivation_behind
 from .tables import Growth, Summary, growth_of, summary_of
 
 _MOST_STEPS = 200_000
@@ -264,28 +262,19 @@ class _Frame:
     starts: list[tuple[float, float]] = field(default_factory=list)
 
 
-class Tracer:
+class Tracer(StandIns):
     """Stands in for emitted functions while a derivative is traced."""
 
     def __init__(self, probes: type[Probing] | None = None) -> None:
+        super().__init__()
         self.probes = Probing if probes is None else probes
-        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType], Probing]] = {}
         self.frames: list[_Frame] = []
         self.tallies: dict[Key, _Tally] = {}
         self.stored = self.forgotten = 0
         self.lost = 0.0  # seconds that the probes themselves took
 
-    def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
-        if function not in derivation.derived.functions:
-            return function
-        known = self.programs.get(id(derivation))
-        if known is None:
-            number = len(self.programs)
-            probe = self.probes(self, number)
-            made = instrumented(program_of(derivation), probe)
-            probe.prepare()
-            known = self.programs[id(derivation)] = derivation, made, probe
-        return known[1][function.__name__]
+    def probe(self, number: int) -> Probe:
+        return self.probes(self, number)
 
     def trace(self) -> Trace:
         maps = tuple(probe.lines for _, _, probe in self.programs.values())
@@ -314,12 +303,6 @@ class Probing(Probe):
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer, self.number = tracer, number
-        self.loops: dict[int, tuple[int, ...]] = {}
-
-    def prepare(self) -> None:
-        """Say for each statement in which loops it stands."""
-        for s in self.lines.statements:
-            self.loops[s.index] = tuple(loop.index for loop in self.lines.loops(s))
 
     def enter(self, function: str, values: dict[str, Any]) -> None:
         frames = self.tracer.frames

@@ -189,20 +189,10 @@ BINARY: dict[type[Any], Ref] = {
     gast.BitXor: Ref("^", operator.xor),
 }
 
+# (`+=` is `operator.iadd`, `&=` is `operator.iand`.)
 UPDATE: dict[type[Any], Ref] = {
-    gast.Add: Ref("+=", operator.iadd),
-    gast.Sub: Ref("-=", operator.isub),
-    gast.Mult: Ref("*=", operator.imul),
-    gast.Div: Ref("/=", operator.itruediv),
-    gast.FloorDiv: Ref("//=", operator.ifloordiv),
-    gast.Mod: Ref("%=", operator.imod),
-    gast.Pow: Ref("**=", operator.ipow),
-    gast.MatMult: Ref("@=", operator.imatmul),
-    gast.LShift: Ref("<<=", operator.ilshift),
-    gast.RShift: Ref(">>=", operator.irshift),
-    gast.BitAnd: Ref("&=", operator.iand),
-    gast.BitOr: Ref("|=", operator.ior),
-    gast.BitXor: Ref("^=", operator.ixor),
+    node: Ref(f"{ref.text}=", getattr(operator, f"i{ref.obj.__name__.rstrip('_')}"))
+    for node, ref in BINARY.items()
 }
 
 NOT = Ref("not", operator.not_)

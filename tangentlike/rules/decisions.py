@@ -14,23 +14,16 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..frontend.operands import BINARY, COMPARE, UNARY
 from ..ir.kind import Kind
 from .book import KindOf
 
-_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mod: operator.mod,
+_NODES = {node.__name__: ref for table in (BINARY, UNARY, COMPARE) for node, ref in table.items()}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **{name: _NODES[name].obj for name in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot")},
+    **{name: _NODES[name].obj for name in ("Add", "Sub", "Mod")},
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
 }
 
 
@@ -52,6 +45,10 @@ class Facts:
 
     def kind(self, name: str) -> Kind:
         return self.kind_of(self.arguments[name])
+
+
+def _name(op: ast.AST) -> str:
+    return type(op).__name__
 
 
 def decide(test: ast.expr, facts: Facts) -> bool | None:
@@ -97,14 +94,14 @@ def _value(node: ast.expr, facts: Facts) -> Any:
             return node.value
         case ast.Name():
             return literal(facts.arguments[node.id])
-        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+        case ast.Compare(ops=[op], comparators=[right]) if _name(op) in _OPERATORS:
             return _compare(node.left, op, right, facts)
         case ast.Tuple() | ast.List():
             return tuple(_value(item, facts) for item in node.elts)
         case ast.UnaryOp(op=ast.USub()):
             return -_value(node.operand, facts)
-        case ast.BinOp() if type(node.op) in _OPERATORS:
-            apply = _OPERATORS[type(node.op)]
+        case ast.BinOp() if _name(node.op) in _OPERATORS:
+            apply = _OPERATORS[_name(node.op)]
             return apply(_value(node.left, facts), _value(node.right, facts))
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in QUESTIONS:
             return QUESTIONS[name](facts, *(_argument(arg) for arg in node.args))
@@ -113,7 +110,7 @@ def _value(node: ast.expr, facts: Facts) -> Any:
 
 def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bool:
     try:
-        return bool(_OPERATORS[type(op)](_value(left, facts), _value(right, facts)))
+        return bool(_OPERATORS[_name(op)](_value(left, facts), _value(right, facts)))
     except _Unknown:
         # A number or an array whose value nobody knows is at least not None.
         none = isinstance(right, ast.Constant) and right.value is None
@@ -249,53 +246,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 # --------------------------------------------------------------------------------------------------
 # Python expressions of a rule template as expressions of the IR.
 
-BINARY = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-_SYMBOLS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
-_COMPARISONS = {
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
-    ast.Eq: ("==", operator.eq),
-    ast.NotEq: ("!=", operator.ne),
-    ast.Is: ("is", operator.is_),
-    ast.IsNot: ("is not", operator.is_not),
-    ast.In: ("in", operator.contains),
-}
-_UNARY = {
-    ast.USub: ("-", operator.neg),
-    ast.UAdd: ("+", operator.pos),
-    ast.Not: ("not", operator.not_),
-    ast.Invert: ("~", operator.invert),
-}
+OPERATIONS = {ref.text: ref.obj for ref in BINARY.values()}
 
 Lookup = Callable[[str, ast.AST], "ir.Expr | None"]
 
@@ -311,7 +262,7 @@ class Malformed(Exception):
 
 def binary(symbol: str, left: ir.Expr, right: ir.Expr) -> ir.Call:
     """`left symbol right`, as lowering writes operators."""
-    return ir.Call(ir.Ref(symbol, BINARY[symbol]), (left, right))
+    return ir.Call(ir.Ref(symbol, OPERATIONS[symbol]), (left, right))
 
 
 def negative(expr: ir.Expr) -> ir.Expr:
@@ -341,13 +292,13 @@ def expression(node: ast.expr, lookup: Lookup) -> ir.Expr:
         case ast.Attribute():
             return ir.Attribute(read(node.value), node.attr)
         case ast.BinOp():
-            return binary(_SYMBOLS[type(node.op)], read(node.left), read(node.right))
+            return ir.Call(_NODES[_name(node.op)], (read(node.left), read(node.right)))
         case ast.UnaryOp(op=ast.USub()):
             return negative(read(node.operand))
         case ast.UnaryOp():
-            return ir.Call(ir.Ref(*_UNARY[type(node.op)]), (read(node.operand),))
-        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-            return ir.Call(ir.Ref(*_COMPARISONS[type(op)]), (read(node.left), read(right)))
+            return ir.Call(_NODES[_name(node.op)], (read(node.operand),))
+        case ast.Compare(ops=[op], comparators=[right]) if _name(op) in _NODES:
+            return ir.Call(_NODES[_name(op)], (read(node.left), read(right)))
         case ast.BoolOp():
             form = "and" if isinstance(node.op, ast.And) else "or"
             return ir.Lazy(form, tuple(map(read, node.values)))

@@ -23,17 +23,10 @@ from ..errors import UnsupportedError
 from ..frontend.owners import is_numerical, module_of
 from ..runtime.calculus import is_interpolant
 from ..runtime.records import attribute_of
-from . import (
-    fft_programs,
-    iterator_programs,
-    options,
-    polynomials,
-    programs,
-)
+from . import options, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .fft_programs import as_numpys
-from .iterator_programs import PROGRAMS as ITERATORS
 from .iterators import iterators_spelled
 from .plain_calls import (
     choices_spelled,
@@ -47,56 +40,31 @@ from .plain_calls import (
 from .twins import twin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..frontend.lower import Lowered
 
-# Names of operations, by the module that holds their programs under the last part of the name.
-_NUMPY = (
-    *("numpy.apply_along_axis", "numpy.apply_over_axes", "numpy.poly", "numpy.roots"),
-    *("numpy.polydiv", "numpy.union1d", "numpy.intersect1d", "numpy.setdiff1d"),
-    *("numpy.setxor1d", "numpy.fft.hfft", "numpy.fft.ihfft", "numpy.linalg.tensorinv"),
-    "numpy.kaiser",
-)
-_OURS = ("multi_dot_dot", "multi_dot_bar")  # (of the runtime)
-_STATISTICS = ("zscore", "gmean", "hmean", "moment", "skew", "kurtosis", "sem", "entropy")
-_STATISTICS += ("variation", "trim_mean", "iqr", "median_abs_deviation", "linregress", "pearsonr")
-_DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")
-_DISTANCES += ("canberra", "braycurtis", "minkowski", "mahalanobis", "cdist", "pdist")
-_DISTANCES += ("squareform",)
-_SIGNALS = ("correlate", "convolve2d", "correlate2d", "detrend", "hilbert", "sosfilt")
-_SIGNALS += ("csd", "welch", "periodogram", "spectrogram", "coherence", "savgol_filter")
-_SIGNALS += ("filtfilt", "lfilter_zi")
-_SCIPY = (
-    *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
-    *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
-    *("linalg.cho_factor", "linalg.cho_solve", "linalg.block_diag"),
-    *("linalg.lu_factor", "linalg.lu_solve"),
-    *("linalg.toeplitz", "linalg.hankel", "linalg.circulant", "linalg.expm_frechet"),
-    *("linalg.solve_toeplitz", "linalg.khatri_rao", "linalg.pinv", "linalg.svd"),
-    *("linalg.svdvals", "linalg.qr", "linalg.polar"),
-    *(f"stats.{name}" for name in _STATISTICS),
-    *(f"signal.{name}" for name in _SIGNALS),
-    *("ndimage.maximum_filter", "ndimage.minimum_filter"),
-    *("ndimage.grey_dilation", "ndimage.grey_erosion"),
-    *(f"spatial.distance.{name}" for name in _DISTANCES),
-    *("integrate.trapezoid", "integrate.cumulative_trapezoid", "integrate.simpson"),
-)
-_SOLVERS = (
-    *("optimize.brentq", "optimize.brenth", "optimize.bisect", "optimize.ridder"),
-    *("optimize.newton", "optimize.root_scalar", "optimize.fsolve", "optimize.root"),
-    *("integrate.quad", "integrate.fixed_quad", "integrate.odeint", "integrate.solve_ivp"),
-)
-_POWERS = (
-    *("polyadd", "polysub", "polymulx", "polymul", "polydiv", "polypow", "polyder", "polyint"),
-    *("polyvander", "polyfit", "polyroots", "polyfromroots", "polyvalfromroots"),
-    *("polyval2d", "polyval3d"),
-)
-_SERIES = (
-    *(f"numpy.polynomial.polynomial.{name}" for name in _POWERS),
-    *("numpy.polynomial.polynomial.polyval", "numpy.polynomial.chebyshev.chebval"),
-    *("numpy.polynomial.legendre.legval", "numpy.polynomial.hermite.hermval"),
-    *("numpy.polynomial.hermite_e.hermeval", "numpy.polynomial.laguerre.lagval"),
+# Of each module of programs: what their names begin with, and the modules or objects of which they
+# are the operations that are called like the rest of it.
+_PROGRAMS = (
+    ("programs", "", "numpy numpy.fft numpy.linalg tangentlike.runtime"),
+    ("programs", "optimize_", "scipy.optimize"),
+    ("programs", "integrate_", "scipy.integrate"),
+    ("programs", "sample_", "statistics"),
+    ("options", "", "numpy.emath"),
+    ("iterator_programs", "", "heapq tangentlike.runtime"),
+    ("fft_programs", "", "scipy.fft"),
+    *(
+        ("polynomials", "", f"numpy.polynomial.{name}")
+        for name in ("polynomial", "chebyshev", "legendre", "hermite", "hermite_e", "laguerre")
+    ),
+    ("scipy_programs", "", "scipy.stats"),
+    *(
+        ("scipy_programs", f"{name.replace('.', '_')}_", f"scipy.{name}")
+        for name in ("linalg", "signal", "ndimage", "spatial.distance", "integrate")
+    ),
+    ("scipy_programs", "multivariate_normal_", "scipy.stats.multivariate_normal"),
+    ("scipy_programs", "dirichlet_", "scipy.stats.dirichlet"),
 )
 _METHODS_OF_UFUNCS = {
     "reduce": programs.ufunc_reduce,
@@ -107,15 +75,7 @@ _METHODS_OF_UFUNCS = {
 }
 _OF_ONE_OPERAND = {"at": programs.ufunc_at_alone}
 _of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
-_found: dict[Any, Callable[..., Any]] = {
-    runtime.other_entries: programs.other_entries,
-    **ITERATORS,
-}
-_HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nlargest", "nsmallest")
-_OF_EMATH = ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")
-_OF_SAMPLES = ("mean", "fmean", "median", "variance", "pvariance", "stdev", "pstdev")
-_OF_SAMPLES += ("harmonic_mean", "geometric_mean", "covariance", "correlation")
-_TRANSFORMS = ("dct", "idct", "dctn", "idctn", "dst", "idst")
+_found: dict[Any, Callable[..., Any]] = {}
 _seen: list[int] = [0]
 
 
@@ -126,33 +86,29 @@ def definition(obj: Any) -> Callable[..., Any] | None:
     ('poly', None)
     """
     if _seen[0] != len(sys.modules):  # libraries that were imported since
-        for name in _NUMPY:
-            _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
-        for name in _OF_EMATH:
-            _found[resolve(f"numpy.emath.{name}")] = getattr(options, name)
-        for name in _OURS:
-            _found[getattr(runtime, name)] = getattr(programs, name)
-        for name in _SERIES:
-            _found[resolve(name)] = getattr(polynomials, name.rpartition(".")[2])
-        for name in (name for name in _SCIPY if resolve(f"scipy.{name}") is not None):
-            known = importlib.import_module(f"{__package__}.scipy_programs")
-            short = name.removeprefix("stats.").replace(".", "_")
-            _found[resolve(f"scipy.{name}")] = getattr(known, short)
-        for name in (name for name in _SOLVERS if resolve(f"scipy.{name}") is not None):
-            _found[resolve(f"scipy.{name}")] = getattr(programs, name.replace(".", "_"))
-        for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
-            _found[resolve(f"heapq.{name}")] = getattr(iterator_programs, name)
-        for name in (name for name in _OF_SAMPLES if resolve(f"statistics.{name}") is not None):
-            _found[resolve(f"statistics.{name}")] = getattr(programs, f"sample_{name}")
-        for name in (name for name in _TRANSFORMS if resolve(f"scipy.fft.{name}") is not None):
-            _found[resolve(f"scipy.fft.{name}")] = getattr(fft_programs, name)
+        _found.update(_operations())
         _seen[0] = len(sys.modules)
-        _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:
         known = _found.get(obj)
     except TypeError:  # unhashable
         return None
     return _found.get(twin(obj)) if known is None else known
+
+
+def _operations() -> Iterator[tuple[Any, Callable[..., Any]]]:
+    """The operations that are read as programs, of the libraries that are loaded."""
+    for module, prefix, homes in _PROGRAMS:
+        for home in (sys.modules.get(name) or resolve(name) for name in homes.split()):
+            if home is None:
+                continue
+            own = importlib.import_module(f"{__package__}.{module}")
+            inside = vars(home) if isinstance(home, types.ModuleType) else None
+            for name, program in inspect.getmembers(own, inspect.isfunction):
+                if program.__module__ == own.__name__ and name.startswith(prefix):
+                    rest = name.removeprefix(prefix)
+                    obj = getattr(home, rest, None) if inside is None else inside.get(rest)
+                    if callable(obj) and not rest.startswith("_"):
+                        yield obj, program
 
 
 def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
@@ -165,12 +121,10 @@ def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     if known is None or resolve(path) is not obj:
         return None
     program, usual = known
-    words = [word for word, _ in call.kwargs]
-    if len(call.args) <= usual.positions and not set(words) & usual.words:
-        told = dict(zip(inspect.signature(program).parameters, call.args, strict=False))
-        told.update(call.kwargs)
-        if all(_is_usual(told.get(word), values) for word, values in usual.values.items()):
-            return None
+    told = dict(zip(inspect.signature(program).parameters, call.args, strict=False))
+    told.update(call.kwargs)
+    if all(_is_usual(told.get(word), values) for word, values in usual.items()):
+        return None
     try:
         inspect.signature(program).bind(*call.args, **dict(call.kwargs))
     except TypeError:

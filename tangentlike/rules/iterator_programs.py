@@ -5,11 +5,11 @@ Each fills the list that the function of the same name in `runtime/iterators.py`
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
 
-from .. import runtime
 from ..runtime import require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
@@ -173,18 +173,7 @@ def repeat_beside(others, item):
     return [item] * len(others)
 
 
-PROGRAMS: dict[Any, Callable[..., Any]] = {
-    getattr(runtime, name): globals()[name]
-    for name in (
-        *("accumulate_items", "chain_items", "combination_items", "compress_items"),
-        "combinations_again",
-        *("dropwhile_items", "flattened_items", "longest_items", "pairwise_items"),
-        *("permutation_items", "product_items", "running_sums", "slice_items"),
-        *("takewhile_items", "repeated_item", "count_beside", "cycle_beside", "repeat_beside"),
-        *("equal_items", "group_items"),
-    )
-}
-_BY_CODE = {program.__code__: program for program in PROGRAMS.values()}
+_BY_CODE = {program.__code__: program for program in vars().values() if inspect.isfunction(program)}
 
 
 def program_of(obj: Any) -> Callable[..., Any] | None:

@@ -20,7 +20,7 @@ import numpy as np
 from .. import ir, runtime
 from ..pytree.leaves import is_complex
 from ..runtime.records import attribute_of
-from .decisions import BINARY, binary, negative
+from .decisions import OPERATIONS, binary, negative
 from .twins import mirrored, module_function
 
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
@@ -116,7 +116,7 @@ def fold_literals(expr: ir.Expr) -> ir.Expr:
     symbol = expr.fn.text
     if len(expr.args) == 1 and expr.fn.obj is operator.neg:
         return negative(expr.args[0])
-    if len(expr.args) != 2 or expr.fn.obj is not BINARY.get(symbol):
+    if len(expr.args) != 2 or expr.fn.obj is not OPERATIONS.get(symbol):
         return expr
     left, right = expr.args
     if _is_number(left) and _is_number(right) and symbol in ("+", "-", "*"):
@@ -129,12 +129,12 @@ def fold_literals(expr: ir.Expr) -> ir.Expr:
 def _exact(symbol: str, left: Any, right: Any) -> Any:
     """Arithmetic on literals as they are written: 1.1 - 1 is 0.1."""
     if isinstance(left, complex) or isinstance(right, complex) or symbol == "*":
-        return BINARY[symbol](left, right)
+        return OPERATIONS[symbol](left, right)
     if isinstance(left, int) and isinstance(right, int):
-        return BINARY[symbol](left, right)
+        return OPERATIONS[symbol](left, right)
     if not (math.isfinite(left) and math.isfinite(right)):
-        return BINARY[symbol](left, right)
-    return float(BINARY[symbol](Decimal(repr(left)), Decimal(repr(right))))
+        return OPERATIONS[symbol](left, right)
+    return float(OPERATIONS[symbol](Decimal(repr(left)), Decimal(repr(right))))
 
 
 def _is_number(expr: ir.Expr) -> bool:

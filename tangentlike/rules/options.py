@@ -6,24 +6,12 @@ rule states, and every other one is read as the program (see `definitions.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import runtime
-
-
-@dataclass(frozen=True)
-class Usual:
-    """The calls a rule states: at most `positions` positional arguments, none of the keywords
-    `words`, and of the arguments `values` only those (`...`: any that is a literal)."""
-
-    positions: int
-    words: frozenset[str]
-    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-
 
 # ------------------------------------------------------------------- interpolation, statistics
 
@@ -330,40 +318,39 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     return mean, np.sum(each, axis=axis, keepdims=keepdims)
 
 
-# Of each operation: its program, and the calls that its rule states.
-CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
-    "builtins.max": (max_or_default, Usual(99, frozenset(("default",)))),
-    "builtins.min": (min_or_default, Usual(99, frozenset(("default",)))),
-    "numpy.array": (array, Usual(2, frozenset(), {"copy": (True,)})),
-    "numpy.cross": (cross, Usual(2, frozenset(("axisa", "axisb", "axisc")))),
-    "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
-    "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
-    "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),
-    "numpy.histogram": (histogram, Usual(5, frozenset(), {"density": (None, False)})),
-    "numpy.histogram2d": (histogram2d, Usual(2, frozenset(("weights",)))),
-    "numpy.histogramdd": (histogramdd, Usual(1, frozenset(("weights",)))),
-    "numpy.median": (median, Usual(2, frozenset(("overwrite_input",)))),
-    "scipy.signal._signaltools.lfilter": (lfilter, Usual(4, frozenset(("zi",)))),
-    "numpy.diff": (diff, Usual(3, frozenset(("prepend", "append")))),
-    "numpy.ediff1d": (ediff1d, Usual(1, frozenset(("to_end", "to_begin")))),
-    "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),
-    "numpy.cumulative_prod": (cumulative_prod, Usual(1, frozenset(("include_initial",)))),
-    "scipy.special._logsumexp.logsumexp": (logsumexp, Usual(2, frozenset(("b", "return_sign")))),
-    "numpy.var": (var, Usual(2, frozenset(("mean", "correction")))),
-    "numpy.std": (std, Usual(2, frozenset(("mean", "correction")))),
-    "numpy.nanvar": (nanvar, Usual(2, frozenset(("mean", "correction")))),
-    "numpy.nanstd": (nanstd, Usual(2, frozenset(("mean", "correction")))),
-    "numpy.average": (average, Usual(5, frozenset(), {"returned": (False,)})),
+# Of each operation: its program, and the arguments that need it, with the values for which the rule
+# does as well (`...`: any literal).
+CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
+    "builtins.max": (max_or_default, {"default": ()}),
+    "builtins.min": (min_or_default, {"default": ()}),
+    "numpy.array": (array, {"copy": (True,)}),
+    "numpy.cross": (cross, {"axisa": (), "axisb": (), "axisc": ()}),
+    "numpy.interp": (interp, {"left": (), "right": (), "period": ()}),
+    "numpy.cov": (cov, {"y": (), "fweights": (), "aweights": ()}),
+    "numpy.corrcoef": (corrcoef, {"y": ()}),
+    "numpy.histogram": (histogram, {"density": (None, False)}),
+    "numpy.histogram2d": (histogram2d, {"bins": (), "weights": ()}),
+    "numpy.histogramdd": (histogramdd, {"bins": (), "weights": ()}),
+    "numpy.median": (median, {"overwrite_input": ()}),
+    "scipy.signal._signaltools.lfilter": (lfilter, {"zi": ()}),
+    "numpy.diff": (diff, {"prepend": (), "append": ()}),
+    "numpy.ediff1d": (ediff1d, {"to_end": (), "to_begin": ()}),
+    "numpy.cumulative_sum": (cumulative_sum, {"include_initial": ()}),
+    "numpy.cumulative_prod": (cumulative_prod, {"include_initial": ()}),
+    "scipy.special._logsumexp.logsumexp": (logsumexp, {"b": (), "return_sign": ()}),
+    **{
+        f"numpy.{program.__name__}": (program, {"mean": (), "correction": ()})
+        for program in (var, std, nanvar, nanstd)
+    },
+    "numpy.average": (average, {"returned": (False,)}),
     "numpy.pad": (
         pad,
-        Usual(
-            3,
-            frozenset(("stat_length", "end_values")),
-            {
-                "mode": ("constant", "edge", "reflect", "symmetric", "wrap", "empty"),
-                "constant_values": (...,),
-            },
-        ),
+        {
+            "stat_length": (),
+            "end_values": (),
+            "mode": ("constant", "edge", "reflect", "symmetric", "wrap", "empty"),
+            "constant_values": (...,),
+        },
     ),
 }
 

@@ -60,17 +60,6 @@ def vectorized_of_two(pyfunc, x, y):
     return np.reshape(np.array(entries), shape)
 
 
-# ------------------------------------------------------------------------------- containers
-
-
-def other_entries(mapping, keys):
-    others = {}
-    for key, value in mapping.items():
-        if key not in keys:
-            others[key] = value
-    return others
-
-
 # --------------------------------------------------------------------------- polynomials
 
 
@@ -150,34 +139,6 @@ def tensorinv(a, ind=2):
     turned = a.shape[ind:] + a.shape[:ind]
     rows = int(np.prod(a.shape[ind:]))
     return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), turned)
-
-
-# What the first derivatives of `np.linalg.multi_dot` call, read where they are differentiated.
-
-
-def multi_dot_dot(arrays, dots):
-    value, change = arrays[0], dots[0]
-    for i in range(1, len(arrays)):
-        change = change @ arrays[i] + value @ dots[i]
-        value = value @ arrays[i]
-    return change
-
-
-def multi_dot_bar(g, arrays):
-    count = len(arrays)
-    matrices = [np.reshape(arrays[0], (-1, np.shape(arrays[0])[-1]))]
-    for i in range(1, count - 1):
-        matrices.append(arrays[i])
-    matrices.append(np.reshape(arrays[count - 1], (np.shape(arrays[count - 1])[0], -1)))
-    left = np.reshape(g, (matrices[0].shape[0], matrices[count - 1].shape[1]))
-    bars = []
-    for i in range(count):
-        bar = left
-        for k in range(count - 1, i, -1):
-            bar = bar @ np.conj(matrices[k]).T
-        bars.append(np.reshape(bar, np.shape(arrays[i])))
-        left = np.conj(matrices[i]).T @ left
-    return bars
 
 
 def kaiser(M, beta):

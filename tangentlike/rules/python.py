@@ -18,7 +18,6 @@ from .kinds_of import (
     elementwise,
     first,
     integer_elementwise,
-    other,
     same_as,
     unknown,
 )
@@ -360,7 +359,6 @@ def _names(call: ir.Call, kind_of) -> Kind:
 
 
 nondifferentiable(dataclasses.fields, kind=_names)
-nondifferentiable(runtime.require_plain_copy, kind=other)
 
 
 @rule(getattr, view="maybe", kind=unknown)

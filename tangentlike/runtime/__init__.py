@@ -387,3 +387,10 @@ from .transforms import (
     uncropped,
     with_edges,
 )
+
+# What may raise, and does nothing else.
+CHECKS = frozenset(
+    name
+    for name, fn in dict(vars()).items()
+    if name.startswith("require_") and fn.__annotations__["return"] == "None"
+)

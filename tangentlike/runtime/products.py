@@ -365,30 +365,35 @@ def vander_slope(x: Any, y: Any, increasing: bool = False) -> Any:
     return lower * powers.astype(y.dtype)
 
 
+# (Without rules: they are read where a derivative is differentiated again.)
+
+
 def multi_dot_bar(g: Any, arrays: Sequence[Any]) -> list[Any]:
     """The adjoints of all matrices in `np.linalg.multi_dot(arrays)`."""
-    matrices = list(arrays)
-    matrices[0] = np.reshape(matrices[0], (-1, np.shape(matrices[0])[-1]))
-    matrices[-1] = np.reshape(matrices[-1], (np.shape(matrices[-1])[0], -1))
-    after = [None] * len(matrices)
-    for i in range(len(matrices) - 2, -1, -1):
-        right = matrices[i + 1]
-        after[i] = right if after[i + 1] is None else right @ after[i + 1]
-    g = np.reshape(g, (matrices[0].shape[0], matrices[-1].shape[1]))
+    count = len(arrays)
+    matrices = [np.reshape(arrays[0], (-1, np.shape(arrays[0])[-1]))]
+    for i in range(1, count - 1):
+        matrices.append(arrays[i])
+    matrices.append(np.reshape(arrays[count - 1], (np.shape(arrays[count - 1])[0], -1)))
+    after = [matrices[count - 1]]  # the product of all from the last one on
+    for i in range(count - 2, 0, -1):
+        after.append(matrices[i] @ after[len(after) - 1])
+    left = np.reshape(g, (matrices[0].shape[0], matrices[count - 1].shape[1]))
     bars = []
-    for i, array in enumerate(arrays):
-        bar = g if after[i] is None else g @ conj(after[i]).T
-        bars.append(reshape_like(bar, array))
-        g = conj(matrices[i]).T @ g
+    for i in range(count - 1):
+        bar = left @ np.conj(after[count - 2 - i]).T
+        bars.append(np.reshape(bar, np.shape(arrays[i])))
+        left = np.conj(matrices[i]).T @ left
+    bars.append(np.reshape(left, np.shape(arrays[count - 1])))
     return bars
 
 
 def multi_dot_dot(arrays: Sequence[Any], dots: Sequence[Any]) -> Any:
     """The tangent of `np.linalg.multi_dot(arrays)`, by the product rule from the left."""
     value, change = arrays[0], dots[0]
-    for array, dot in zip(arrays[1:], dots[1:], strict=True):
-        change = change @ array + value @ dot
-        value = value @ array
+    for i in range(1, len(arrays)):
+        change = change @ arrays[i] + value @ dots[i]
+        value = value @ arrays[i]
     return change
 
 

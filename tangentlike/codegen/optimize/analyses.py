@@ -122,7 +122,7 @@ class Asking(ir.Rewriter, Analyses):
 # Each form of statement that some pass begins at has a bit. The bits of a statement are worked out
 # once, those of a program by one `or` for each statement.
 
-_IN_PLACE = ("+", "-", "*", "/", "//", "%", "**", "@")
+IN_PLACE = ("+", "-", "*", "/", "//", "%", "**", "@")
 _COUNTING = ("+", "-", "*", "//", "%", "len")
 
 
@@ -173,7 +173,7 @@ def _of_assignment(stmt: ir.Assign) -> int:
             found |= READ
         case ir.Call(fn=ir.Ref(text=text, obj=obj)):
             found |= READ if text in _COUNTING else 0
-            found |= OWN if text in _IN_PLACE else 0
+            found |= OWN if text in IN_PLACE else 0
             if stmt.origin.is_derived:
                 found |= QUOTIENT if text == "/" else 0
                 found |= _OF_HELPERS.get(runtime_name(obj) or numpy_name(obj), 0)
@@ -186,7 +186,7 @@ _OF_HELPERS = {"unbroadcast": REDUCTION, "zeros_like": ZERO}
 
 
 def _is_arithmetic(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.text in _IN_PLACE
+    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.text in IN_PLACE
 
 
 @ir.of_node

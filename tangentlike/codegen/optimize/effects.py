@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ... import ir
+from ...analysis.operations import MUTATING_METHODS
 from ...ir.kind import LAYOUT_ATTRIBUTES
 from ...runtime import Shadow
 from ...runtime.records import attribute_of
@@ -27,12 +28,7 @@ from .facts import (
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
 
-MUTATORS = words(
-    "append extend insert pop popleft appendleft remove clear sort reverse update setdefault "
-    "popitem add discard fill partition put resize itemset setflags setfield byteswap "
-    "extendleft rotate move_to_end subtract difference_update intersection_update "
-    "symmetric_difference_update"
-)
+MUTATORS = MUTATING_METHODS | words("rotate move_to_end setflags")
 PURE_METHODS = words(
     "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot "
     "flatten item max mean min nonzero prod ptp ravel repeat reshape round searchsorted squeeze "

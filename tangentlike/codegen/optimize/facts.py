@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ir
+from ... import ir, runtime
 from ...frontend.owners import OURS, is_operation, module_of, package_of
 from ...ir.facts import Facts as Manager
 from ...ir.facts import fact
@@ -153,13 +153,7 @@ def known_fresh(obj: Any) -> bool:
 WRITING_RUNTIME = words(
     "add_at restore_contents restore_entry update_in_place put_contents put_inside put_item"
 )
-_CHECKING_RUNTIME = words(
-    "lost_statements require_apart require_array require_as_many require_mutable require_class "
-    "require_listed require_module require_read_first require_scalar require_again "
-    "require_no_dict require_no_dicts require_sequence require_held require_stored "
-    "require_values require_container require_field require_none require_plain_key "
-    "require_floats require_plain_keys require_types"
-)
+_CHECKING_RUNTIME = runtime.CHECKS | {"lost_statements"}
 # What depends on which array an argument is, not on its entries alone.
 ASKING_RUNTIME = ("mirrored_view",)
 # What leaves a context.

@@ -6,23 +6,15 @@ import operator
 from collections.abc import Sequence
 
 from ... import ir
+from ...frontend.operands import UPDATE
 from .algebra import Product, build_sum, terms_of
-from .analyses import OWN, Analyses, Asking, patterns_of
+from .analyses import IN_PLACE, OWN, Analyses, Asking, patterns_of
 from .effects import effect_of, expr_effect, is_trusted, root_names
 from .facts import Facts, runtime_name
 from .propagate import source_of
 from .sharing import Sharing, is_float
 
-_IN_PLACE = {
-    "+": ir.Ref("+=", operator.iadd),
-    "-": ir.Ref("-=", operator.isub),
-    "*": ir.Ref("*=", operator.imul),
-    "/": ir.Ref("/=", operator.itruediv),
-    "//": ir.Ref("//=", operator.ifloordiv),
-    "%": ir.Ref("%=", operator.imod),
-    "**": ir.Ref("**=", operator.ipow),
-    "@": ir.Ref("@=", operator.imatmul),
-}
+_UPDATES = {ref.text.removesuffix("="): ref for ref in UPDATE.values()}
 
 
 def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
@@ -46,19 +38,19 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                 if not _is_array(place.base, facts):
                     return stmt
                 if _was_written(stmt, call, text):
-                    return ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin)
-                if text in _IN_PLACE and stmt.origin.is_derived:
+                    return ir.Update(place, _UPDATES[text], call.args[1], stmt.origin)
+                if text in IN_PLACE and stmt.origin.is_derived:
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
-                        return ir.Update(place, _IN_PLACE[text], rest, stmt.origin)
+                        return ir.Update(place, _UPDATES[text], rest, stmt.origin)
             case ir.Assign() if id(stmt) in guarding:
                 return stmt  # `x = x + e` of a parameter: the caller's array is left alone
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
-                first = text in _IN_PLACE and call.args[0] == ir.Var(name)
+                first = text in IN_PLACE and call.args[0] == ir.Var(name)
                 rest = _without(call, ir.Var(name)) if first else None
                 was_update = rest is not None and _was_update(stmt, name, text)
                 if rest is not None and was_update and _is_alone(name, facts, sharing):
-                    return ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin)
+                    return ir.Update(ir.Var(name), _UPDATES[text], rest, stmt.origin)
         return stmt
 
     return ir.with_body(function, ir.rewrite(function.body, after=one))
@@ -117,7 +109,7 @@ def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:
     """Whether the user's own line is this update of entries: `A[k] /= x`."""
     line = stmt.origin.place.text
     own = stmt.origin.role == "primal" and f" {text}= " in line and ";" not in line
-    return own and text in _IN_PLACE and len(call.args) == 2 and call.args[0] == stmt.target
+    return own and text in IN_PLACE and len(call.args) == 2 and call.args[0] == stmt.target
 
 
 def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:
@@ -161,7 +153,7 @@ class _Keeping(Asking):
                 ):
                     rest = self._added(place, value, block[:at])
                     if rest is not None:
-                        op = _IN_PLACE["+"]
+                        op = _UPDATES["+"]
                         stmts[at] = ir.Update(place, op, rest, stmt.origin)
         return ir.unless_same(stmts, block)
 

@@ -19,45 +19,17 @@ import gast
 
 from ... import ir
 from ...errors import InternalError, UnsupportedError
+from ...frontend import operands
 from ...ir.names import Names
 
 Speller = Callable[[ir.Ref], str]
 
-BINARY: dict[str, Any] = {
-    "+": gast.Add(),
-    "-": gast.Sub(),
-    "*": gast.Mult(),
-    "/": gast.Div(),
-    "//": gast.FloorDiv(),
-    "%": gast.Mod(),
-    "@": gast.MatMult(),
-    "**": gast.Pow(),
-    "&": gast.BitAnd(),
-    "|": gast.BitOr(),
-    "^": gast.BitXor(),
-    "<<": gast.LShift(),
-    ">>": gast.RShift(),
-}
-
-UNARY: dict[str, Any] = {
-    "-": gast.USub(),
-    "+": gast.UAdd(),
-    "~": gast.Invert(),
-    "not": gast.Not(),
-}
-
-COMPARISON: dict[str, Any] = {
-    "<": gast.Lt(),
-    "<=": gast.LtE(),
-    ">": gast.Gt(),
-    ">=": gast.GtE(),
-    "==": gast.Eq(),
-    "!=": gast.NotEq(),
-    "is": gast.Is(),
-    "is not": gast.IsNot(),
-    "in": gast.In(),
-    "not in": gast.NotIn(),
-}
+# The nodes of operators, by how these are written.
+BINARY, UNARY, COMPARISON = (
+    {ref.text: node() for node, ref in table.items()}
+    for table in (operands.BINARY, operands.UNARY, operands.COMPARE)
+)
+COMPARISON["not in"] = gast.NotIn()
 
 FLOAT, COMPLEX = ir.Ref("float", float), ir.Ref("complex", complex)
 
