@@ -124,14 +124,6 @@ def _deviation(name: str) -> Callable[..., Any]:
     return function
 
 
-def _found(name: str) -> Callable[..., Any]:
-    def function(own: StandardArray, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-        keepdims = bool(keepdims) and keepdims is not np._NoValue
-        return own.like(getattr(own.xp, name)(inside(a), axis=axis, keepdims=keepdims))
-
-    return function
-
-
 def _cumulative(name: str) -> Callable[..., Any]:
     def function(
         own: StandardArray, a: Any, axis: Any = None, include_initial: bool = False
@@ -191,12 +183,11 @@ def _trace(own: StandardArray, a: Any, offset: int = 0, axis1: int = 0, axis2: i
     return np.sum(_diagonal(own, a, offset, axis1, axis2), axis=-1)
 
 
-def _joined(own: StandardArray, arrays: Any, axis: Any = 0) -> Any:
-    return own.like(own.xp.concat([_operand(own, a) for a in arrays], axis=axis))
+def _together(name: str) -> Callable[..., Any]:
+    def function(own: StandardArray, arrays: Any, axis: Any = 0) -> Any:
+        return own.like(getattr(own.xp, name)([_operand(own, a) for a in arrays], axis=axis))
 
-
-def _stacked(own: StandardArray, arrays: Any, axis: int = 0) -> Any:
-    return own.like(own.xp.stack([_operand(own, a) for a in arrays], axis=axis))
+    return function
 
 
 def _chosen(own: StandardArray, condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -336,17 +327,6 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, StandardArray) or home_of(type(value)) is not None
 
 
-def _triangle(name: str) -> Callable[..., Any]:
-    def function(own: StandardArray, m: Any, k: int = 0) -> Any:
-        return own.like(getattr(own.xp, name)(inside(m), k=k))
-
-    return function
-
-
-def _flipped(own: StandardArray, m: Any, axis: Any = None) -> Any:
-    return own.like(own.xp.flip(inside(m), axis=axis))
-
-
 def _rolled(own: StandardArray, a: Any, shift: Any, axis: Any = None) -> Any:
     shift = tuple(map(int, shift)) if isinstance(shift, (tuple, list)) else int(shift)
     return own.like(own.xp.roll(inside(a), shift, axis=axis))
@@ -408,7 +388,7 @@ def _size(own: StandardArray, a: Any, axis: Any = None) -> int:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{getattr(np, n): _reduced(n) for n in ("sum", "prod", "max", "min", "mean", "all", "any")},
     **{getattr(np, n): _deviation(n) for n in ("std", "var")},
-    **{getattr(np, n): _found(n) for n in ("argmax", "argmin", "count_nonzero")},
+    **{getattr(np, n): _reduced(n) for n in ("argmax", "argmin", "count_nonzero")},
     np.cumsum: _cumulative("cumulative_sum"),
     np.cumprod: _cumulative("cumulative_prod"),
     np.cumulative_sum: _cumulative("cumulative_sum"),
@@ -417,9 +397,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ravel: lambda own, a, order="C": _shape(own, a, -1, order),
     np.transpose: _transposed,
     np.swapaxes: _swapped,
-    np.moveaxis: lambda own, a, source, destination: own.like(
-        own.xp.moveaxis(inside(a), source, destination)
-    ),
+    np.moveaxis: _plainly("moveaxis"),
     np.expand_dims: _expanded,
     np.squeeze: _squeezed,
     np.broadcast_to: lambda own, array, shape: own.like(
@@ -430,8 +408,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     ),
     np.diagonal: _diagonal,
     np.trace: _trace,
-    np.concatenate: _joined,
-    np.stack: _stacked,
+    np.concatenate: _together("concat"),
+    np.stack: _together("stack"),
     np.where: _chosen,
     np.clip: _clipped,
     np.zeros_like: _made("zeros"),
@@ -448,14 +426,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.tensordot: _tensordot,
     np.outer: _outer,
     np.linalg.norm: _norm,
-    np.flip: _flipped,
+    np.flip: _plainly("flip", "axis"),
     np.roll: _rolled,
     np.take: _take,
     np.take_along_axis: _taken_along,
     np.sort: _sorted("sort"),
     np.argsort: _sorted("argsort"),
-    np.tril: _triangle("tril"),
-    np.triu: _triangle("triu"),
+    np.tril: _plainly("tril", "k"),
+    np.triu: _plainly("triu", "k"),
     np.real: _real,
     np.imag: _imag,
     np.round: lambda own, a, decimals=0: _rounded(own, a, decimals),
