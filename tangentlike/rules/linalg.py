@@ -78,7 +78,7 @@ def solve(y, a, b):
         b_bar = unbroadcast(seed, b)
 
 
-@rule(np.linalg.inv, kind=first)
+@rule(np.linalg.inv, "scipy.linalg.inv", kind=first)
 def inv(y, a):
     y_dot = -(y @ a_dot @ y)
     a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
@@ -136,7 +136,7 @@ def _scalar_of_matrix(call, kind_of):
     return Kind("number", kind.dtype, ()) if kind.rank == 2 else Kind("value", kind.dtype)
 
 
-@rule(np.linalg.det, kind=_scalar_of_matrix)
+@rule(np.linalg.det, "scipy.linalg.det", kind=_scalar_of_matrix)
 def det(y, a):
     cofactor = cofactors(a)
     y_dot = np.sum(conj(cofactor) * a_dot, axis=(-2, -1))

@@ -10,23 +10,10 @@ import inspect
 import string
 import types
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from .. import ir, runtime
-from ..frontend.naming import names_of
-from ..frontend.owners import module_of
-from ..ir.dataflow import Displays
-from ..ir.names import Names
-from ..runtime.records import attribute_of
-from .book import default_book, resolve
-
-if TYPE_CHECKING:
-    from ..frontend.lower import Lowered
-from collections.abc import Callable
-
 from numpy.polynomial import (
     Chebyshev,
     Hermite,
@@ -41,6 +28,17 @@ from numpy.polynomial import (
     legendre,
     polynomial,
 )
+
+from .. import ir, runtime
+from ..frontend.naming import names_of
+from ..frontend.owners import module_of
+from ..ir.dataflow import Displays
+from ..ir.names import Names
+from ..runtime.records import attribute_of
+from .book import default_book, resolve
+
+if TYPE_CHECKING:
+    from ..frontend.lower import Lowered
 
 _FIELDS = {
     "numpy.linalg.eig": ("eigenvalues", "eigenvectors"),

@@ -170,19 +170,6 @@ def solve_continuous_are(x, a, b, q, r):
     r_bar = gain @ seed @ conj(gain).T
 
 
-@rule("scipy.linalg.inv", kind=first)
-def inv(y, a):
-    y_dot = -(y @ a_dot @ y)
-    a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
-
-
-@rule("scipy.linalg.det", kind=unknown)
-def det(y, a):
-    cofactor = cofactors(a)
-    y_dot = np.sum(conj(cofactor) * a_dot, axis=(-2, -1))
-    a_bar = np.expand_dims(y_bar, (-2, -1)) * cofactor
-
-
 @rule("scipy.linalg.cholesky", kind=first)
 def cholesky(y, a, lower=False):
     if lower is True:

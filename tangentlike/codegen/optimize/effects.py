@@ -64,18 +64,7 @@ class Effect:
     pinned: frozenset[str] = NOTHING
 
     def __or__(self, other: Effect) -> Effect:
-        if self is NO_EFFECT:
-            return other
-        if other is NO_EFFECT:
-            return self
-        return Effect(
-            self.reads | other.reads,
-            self.content | other.content,
-            self.binds | other.binds,
-            self.writes | other.writes,
-            self.fixed or other.fixed,
-            self.pinned | other.pinned,
-        )
+        return join([self, other])
 
     @property
     def silent(self) -> bool:
