@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -90,7 +91,7 @@ class Probe:
         """What an operation has written (`deep` only)."""
 
 
-class StandIns:
+class StandIns(ABC):
     """Puts instrumented functions in the place of emitted ones while a derivative is watched."""
 
     deep = False  # whether operations are seen
@@ -98,9 +99,9 @@ class StandIns:
     def __init__(self) -> None:
         self.programs: dict[int, tuple[Derivation, dict[str, FunctionType], Probe]] = {}
 
+    @abstractmethod
     def probe(self, number: int) -> Probe:
         """The probe of the program with this number."""
-        raise NotImplementedError
 
     def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
         if function not in derivation.derived.functions:
