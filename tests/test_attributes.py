@@ -6,7 +6,8 @@ import copy
 import functools
 import logging
 import types
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -435,3 +436,144 @@ def test_what_varies_in_a_table_that_objects_share_is_refused(f):
         tl.grad(f)(x)
     with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
         tl.jvp(f, (x,), (x,))
+
+
+# ---------------------------------------------------- fields named like attributes of arrays
+
+
+class Gas:
+    table: ClassVar = {"water": (8.07, 1730.6, 233.4), "ethanol": (8.2, 1642.9, 230.3)}
+
+    def __init__(self, name, T, P=None):
+        self.a, self.b, self.c = self.table[name]
+        self.T = T
+        self.P = P
+
+    def saturation(self):
+        return self.a - self.b / (self.c + self.T)
+
+
+def by_a_table(x):
+    gas = Gas("water", x[0] * 300.0, x[1])
+    gas.T *= x[1]
+    return gas.saturation() * gas.P + Gas("ethanol", x[1] * 300.0).T * x[0]
+
+
+@dataclass
+class Phase:
+    T: float
+    P: float
+
+    def density(self):
+        return self.P / self.T
+
+
+def of_dataclasses(x):
+    states = {"a": Phase(x[0], x[1]), "b": Phase(x[1], x[2])}
+    total = states["a"].density()
+    for key in sorted(states):
+        total = total + states[key].T * states[key].density()
+    for state in states.values():
+        total = total + state.T**2
+    return total
+
+
+class Pair(NamedTuple):
+    T: float
+    P: float
+
+
+def of_named_tuples(x):
+    pair = Pair(x[0] * x[1], x[2])
+    return pair.T**2 * pair.P + np.outer(x, x).T[0, 1] * x.real[2]
+
+
+class Heated:
+    def __init__(self, T):
+        self.T = np.array(T)
+
+    def step(self, k):
+        self.T[1:-1] += k * (self.T[:-2] - 2.0 * self.T[1:-1] + self.T[2:])
+
+
+def written_in_place(x):
+    rod = Heated([x[0], x[1], x[2], x[0] * x[1]])
+    for _ in range(3):
+        rod.step(0.1)
+    rod.T *= x[0]
+    return np.sum(rod.T**2) + np.sum(np.outer(rod.T, x).T)
+
+
+class Split:
+    def __init__(self, real, imag):
+        self.real = real
+        self.imag = imag
+
+    def __mul__(self, other):
+        return Split(
+            self.real * other.real - self.imag * other.imag,
+            self.real * other.imag + self.imag * other.real,
+        )
+
+
+def parts_of_its_own(x):
+    product = Split(x[0], x[1]) * Split(x[1], x[2])
+    return product.real**2 + product.imag * x[2]
+
+
+class Celsius:
+    def __init__(self, T):
+        self._T = T
+
+    @property
+    def T(self):
+        return self._T + 273.0
+
+    @T.setter
+    def T(self, value):
+        self._T = value - 273.0
+
+
+def through_a_setter(x):
+    state = Celsius(x[0])
+    state.T = state.T * 3.0
+    state._T *= x[1]
+    return state.T**2 * 1e-4
+
+
+LIKE_ARRAYS = [by_a_table, of_dataclasses, of_named_tuples, written_in_place, through_a_setter]
+
+
+@pytest.mark.parametrize("fn", [*LIKE_ARRAYS, parts_of_its_own], ids=lambda fn: fn.__name__)
+def test_a_field_named_like_an_attribute_of_arrays(fn):
+    tl.check_grads(fn, (np.array([0.7, 0.9, 1.3]),))
+
+
+@pytest.mark.parametrize("fn", LIKE_ARRAYS, ids=lambda fn: fn.__name__)
+def test_such_a_field_at_order_two(fn):
+    tl.check_grads(fn, (np.array([0.7, 0.9, 1.3]),), order=2)
+
+
+def test_such_a_field_of_an_argument():
+    def by_state(state, x):
+        return state.T * np.sum(x) + state.density()
+
+    state, x = Phase(2.0, 3.0), np.array([0.7, 0.9])
+    found = tl.grad(by_state)(state, x)
+    np.testing.assert_allclose([found.T, found.P], [np.sum(x) - 0.75, 0.5])
+    change = tl.jvp(by_state, (state, x), (Phase(1.0, 2.0), np.ones(2)))[1]
+    assert change == pytest.approx(np.sum(x) - 0.75 + 1.0 + 4.0)
+
+
+def test_such_a_field_of_what_nothing_is_known_of_is_refused():
+    def coldest(x):
+        states = sorted([Phase(v, 1.0) for v in x], key=lambda state: state.T)
+        return states[0].T * x[0]
+
+    x = np.array([0.7, 0.9, 1.3])
+    try:
+        found = tl.grad(coldest)(x)
+    except tl.UnsupportedError as refusal:
+        assert "is a field of an object here" in str(refusal)
+        return
+    np.testing.assert_allclose(found, [1.4, 0.0, 0.0])

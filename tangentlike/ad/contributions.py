@@ -117,11 +117,14 @@ def _record(
     namedtuple, the adjoint of which may be a plain tuple."""
     names = record_names(value)
     counted = loose and issubclass(record_class(value) or object, tuple)
+
+    def part(field: str) -> ir.Expr:
+        if counted:
+            return ir.Index(bar, ir.Const(names.index(field)))
+        return ir.Attribute(bar, ir.field_name(field))
+
     return [
-        Contribution(
-            actual.name,
-            ir.Index(bar, ir.Const(names.index(field))) if counted else ir.Attribute(bar, field),
-        )
+        Contribution(actual.name, part(field))
         for field, actual in (record_values(value) or {}).items()
         if isinstance(actual, ir.Var) and actual.name in active
     ]

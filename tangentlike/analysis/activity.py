@@ -13,7 +13,7 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError, WrtError
 from ..frontend.lower import Lowered, names_of
-from ..frontend.structures import OF_ARRAYS
+from ..frontend.structures import QUERIES_OF_ARRAYS
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
 from .constructors import record_values
@@ -122,7 +122,7 @@ def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) ->
         match stmt:
             case ir.Assign(value=ir.Call() as call):
                 for field, value in (record_values(call) or {}).items():
-                    if field in OF_ARRAYS and ir.names_in(value) & frozenset(varied):
+                    if field in QUERIES_OF_ARRAYS and ir.names_in(value) & frozenset(varied):
                         raise UnsupportedError(
                             f"the field `{field}` carries derivatives, and arrays have an "
                             "attribute of that name",
@@ -132,9 +132,9 @@ def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) ->
 
 
 def has_fields_like_arrays(function: ir.Function) -> bool:
-    """Whether the function makes objects that have a field named as an attribute of arrays."""
+    """Whether the function makes objects with a field named as one of `QUERIES_OF_ARRAYS`."""
     values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
-    return any(OF_ARRAYS & (record_values(v) or {}).keys() for v in values if v is not None)
+    return any(QUERIES_OF_ARRAYS & (record_values(v) or {}).keys() for v in values if v is not None)
 
 
 def _names_only(nodes: Iterable[str]) -> frozenset[str]:

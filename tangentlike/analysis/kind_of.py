@@ -218,6 +218,7 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
 def _attribute(
     expr: ir.Attribute, base: Kind, name: str, kinds: Mapping[str, Kind], book: Any
 ) -> Kind:
+    name = ir.plain_name(name)
     if name in ("shape", "strides", "ndim", "dtype"):
         return _shape_of(base) if name == "shape" else _SHAPE_KINDS[name]
     if base.among:

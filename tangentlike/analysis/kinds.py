@@ -124,7 +124,7 @@ class _Inference:
         self.evidence = fact(evidence, function) if evident else {}
         self.contents = contents(function, book)
         self.assigned = {
-            stmt.target.name
+            ir.plain_name(stmt.target.name)
             for stmt in ir.statements(function.body)
             if isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute)
         }

@@ -12,6 +12,7 @@ from .. import rules
 from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
 from ..frontend.structures import is_object
+from ..ir.nodes import LIKE_ARRAYS
 from ..runtime import (
     Mirror,
     NotDifferentiated,
@@ -80,26 +81,7 @@ def translated_error(
         step = step.tb_next
     if step is None:
         return None
-    if isinstance(error, AttributeError) and (
-        isinstance(error.obj, (Mirror, Record, dict)) or _is_ours(error.obj)
-    ):
-        if error.name in ("__iter__", "__getitem__"):
-            return UnsupportedError(
-                "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
-                "not tracked",
-                place,
-                "Loop over an attribute that holds the items, as in `for item in row.items`, or "
-                "let `__iter__` return `iter(...)` of a list.",
-            )
-        found = UnsupportedError(
-            f"the attribute `{error.name}` is not a field: its class computes it, or it was "
-            "added later",
-            place,
-            "Compute it in the function, from fields.",
-        )
-        found.method = error.name or ""
-        return found
-    misread = _misread(error, place)
+    misread = _of_attribute(error, place) or _misread(error, place)
     if misread is not None:
         return misread
     if step.tb_frame.f_code in REFUSING:
@@ -111,6 +93,37 @@ def translated_error(
     return TangentlikeError(
         f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
     )
+
+
+def _of_attribute(error: BaseException, place: Place | None) -> UnsupportedError | None:
+    """What is said where the adjoint or tangent of an object has no attribute of a name."""
+    if not isinstance(error, AttributeError):
+        return None
+    if error.name in LIKE_ARRAYS and isinstance(error.obj, (float, Mirror)):
+        return UnsupportedError(
+            f"`.{error.name}` is taken for that of an array, and is a field of an object here",
+            place,
+            "Read the field in a method of its class, or annotate the parameter that the object "
+            "comes from with the class.",
+        )
+    if not isinstance(error.obj, (Mirror, Record, dict)) and not _is_ours(error.obj):
+        return None
+    if error.name in ("__iter__", "__getitem__"):
+        return UnsupportedError(
+            "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
+            "not tracked",
+            place,
+            "Loop over an attribute that holds the items, as in `for item in row.items`, or "
+            "let `__iter__` return `iter(...)` of a list.",
+        )
+    found = UnsupportedError(
+        f"the attribute `{error.name}` is not a field: its class computes it, or it was "
+        "added later",
+        place,
+        "Compute it in the function, from fields.",
+    )
+    found.method = error.name or ""
+    return found
 
 
 def _is_ours(obj: Any) -> bool:

@@ -68,11 +68,17 @@ def attribute_read(fn: Expr, args: Sequence[Expr], at: Place | None) -> Expr | N
         case Ref(obj=builtins.getattr), Ref(), *_:
             return None
         case Ref(obj=builtins.getattr), held, Const(str(name)) if name.isidentifier():
-            return Attribute(held, name, at)
+            return _field(held, name, at)
         case Ref(obj=builtins.getattr), Var() as held, Const(str(name)), other:
             there = Call(Ref("hasattr", hasattr), (held, Const(name)), (), at)
-            return Lazy("if", (there, Attribute(held, name, at), other))
+            return Lazy("if", (there, _field(held, name, at), other))
     return None
+
+
+def _field(held: Expr, name: str, at: Place | None) -> Expr:
+    """(What derivatives read by `getattr` are fields of objects.)"""
+    emitted = at is not None and at.file.startswith("<tangentlike")
+    return Attribute(held, ir.field_name(name) if emitted else name, at)
 
 
 def _attribute(path: str, at: Place | None) -> Expr:

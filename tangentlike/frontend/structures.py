@@ -22,6 +22,7 @@ from .. import runtime
 from ..errors import TangentlikeError
 from ..ir.kind import (
     FUNCTION,
+    LAYOUT_ATTRIBUTES,
     LETTERS,
     MANY,
     NONE,
@@ -34,14 +35,13 @@ from ..ir.kind import (
     Exact,
     Kind,
 )
+from ..ir.nodes import LIKE_ARRAYS
 from ..pytree import leaves
 from .owners import is_machinery, is_pythons
 
-# Attributes of arrays whose derivative is not that of a field of the same name.
-OF_ARRAYS = frozenset(
-    ("T", "real", "imag", "shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
-    + ("flags", "device")
-)
+# Attributes of arrays that have no derivative, unlike a field of the same name.
+QUERIES_OF_ARRAYS = LAYOUT_ATTRIBUTES | {"flags", "device"}
+OF_ARRAYS = QUERIES_OF_ARRAYS | LIKE_ARRAYS
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 # What carries no derivative and holds nothing that does.
@@ -376,7 +376,7 @@ def refuse_fields_like_arrays(name: str, value: Any, seen: dict[int, Any] | None
     if isinstance(value, (list, dict)) and type(value) not in (list, dict):
         _refuse_own_items(name, value)
     for field, item in (leaves.named_children(value) or {}).items():
-        if field in OF_ARRAYS and leaves.has_leaf(item):
+        if field in QUERIES_OF_ARRAYS and leaves.has_leaf(item):
             raise TangentlikeError(
                 f"the object in `{name}` has an attribute `{field}`, and so have arrays",
                 hint=f"Rename it: `{field}_` would be unambiguous.",

@@ -23,6 +23,7 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """`wanted` itself if it is free, else the next of `wanted2`, `wanted3`, ..."""
+        wanted = wanted.replace("·", "")  # (of a field that is named like one of arrays)
         name, count = wanted, self._next.get(wanted, 2)
         while name in self._taken:
             name, count = f"{wanted}{count}", count + 1

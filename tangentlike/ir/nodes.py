@@ -93,6 +93,23 @@ class Slice:
     step: Expr | None = None
 
 
+# Attributes of arrays that have derivatives. A field of an object that has such a name (the
+# temperature `T` of a gas) ends with a mark in the IR, so that no rule or pass takes it for that; a
+# text says `getattr(gas, "T")`, which is read as the field again.
+LIKE_ARRAYS = frozenset(("T", "real", "imag"))
+_MARK = "·"
+
+
+def field_name(name: str) -> str:
+    """The name that a field of an object has in the IR."""
+    return f"{name}{_MARK}" if name in LIKE_ARRAYS else name
+
+
+def plain_name(name: str) -> str:
+    """The name that it has in Python."""
+    return name.removesuffix(_MARK)
+
+
 @dataclass(frozen=True)
 class Attribute:
     """`base.name` of a value (attributes of modules are `Ref`s)."""

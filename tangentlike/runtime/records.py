@@ -48,6 +48,8 @@ class Mirror(types.SimpleNamespace):
     def __add__(self, other: Any) -> Any:
         if np.ndim(other) == 0 and other == 0.0:  # (that of what nothing is known of)
             other = Mirror()
+        if not hasattr(other, "__dict__"):
+            raise AttributeError("an object has an adjoint of its own", name="T", obj=self)
         names = dict.fromkeys((*vars(self), *vars(other)))
         return Mirror(**{name: _sum_of(self, other, name) for name in names})
 

@@ -176,7 +176,7 @@ def _record(name: str, call: ir.Call, state: Tangents) -> ir.Expr:
     given, record = record_values(call) or {}, ir.Var(name)
     parts = []
     for field in field_order(record_class(call), record_names(call)):
-        value: ir.Expr = given.get(field, ir.Attribute(record, field))
+        value: ir.Expr = given.get(field, ir.Attribute(record, ir.field_name(field)))
         parts.append(state.tangent_or_zeros(value) if field in given else state.zeros(value))
     return state.call("record_like", record, *parts)
 

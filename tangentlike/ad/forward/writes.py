@@ -55,7 +55,7 @@ def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
         value = ir.Const(0.0) if base.form in ("array", "value") else state.zeros(stmt.value)
     line = ir.Store(target, value, state.tangent_origin())
     if isinstance(stmt.target, ir.Attribute) and state.kind_of(stmt.target.base).cls is None:
-        asked = (stmt.target.base, ir.Const(stmt.target.name))
+        asked = (stmt.target.base, ir.Const(ir.plain_name(stmt.target.name)))
         return [state.context.check("require_stored", asked, stmt.origin), stmt, line]
     return [line, stmt] if _key_changes(stmt.target, state) else [stmt, line]
 

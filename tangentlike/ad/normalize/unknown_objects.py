@@ -377,7 +377,7 @@ def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
             case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if name in VALUE_METHODS:
                 kind = context.kind_of(base)
                 if kind.form in ("unknown", "object", "value") and kind.cls is None:
-                    asked, place = (base, ir.Const(name)), at or stmt.origin.place
+                    asked, place = (base, ir.Const(ir.plain_name(name))), at or stmt.origin.place
                     check = context.check("require_field", asked, stmt.origin, place)
                     found[id(stmt)] = (check, stmt)
     return _replaced(function, found) if found else function

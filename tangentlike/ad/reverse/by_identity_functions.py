@@ -73,7 +73,7 @@ class IdentityPreparation(Preparation):
             case ir.Assign(target=str(name), value=ir.Attribute(ir.Var() as base) as value) if (
                 may_compute(base, self.context) and not self.context.kind_of(value).discrete
             ):
-                held = (base, ir.Var(name), ir.Const(value.name))
+                held = (base, ir.Var(name), ir.Const(ir.plain_name(value.name)))
                 check = self.context.check("require_held", held, stmt.origin)
                 return [*super().statement(stmt), check]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
@@ -84,7 +84,8 @@ class IdentityPreparation(Preparation):
 
     def _stored_there(self, base: ir.Expr, name: str, stmt: ir.Stmt) -> ir.Stmt:
         """The check that an attribute is assigned, and that no setter of the class runs."""
-        return self.context.check("require_stored", (base, ir.Const(name)), stmt.origin)
+        held = (base, ir.Const(ir.plain_name(name)))
+        return self.context.check("require_stored", held, stmt.origin)
 
     def _with_items(self, store: ir.Store) -> tuple[list[ir.Stmt], ir.Store]:
         """`xs[i:j] = v` with the items of `v` for the list that `xs` may be."""

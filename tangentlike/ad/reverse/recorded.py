@@ -203,7 +203,7 @@ class Recorder:
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
             if may_be_unset(stmt, entries, self.facts, self.context):
-                named = (entries.base, ir.Const(entries.name))
+                named = (entries.base, ir.Const(ir.plain_name(entries.name)))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
         if self._is_inside(stmt, entries):

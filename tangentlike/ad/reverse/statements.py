@@ -681,7 +681,8 @@ def _holds(stmt: ir.Stmt, field: str, nodes: Collection[str], sources: Sources) 
             return False
         case ir.Assign(value=ir.Call() as call):
             fields = record_values(call)
-            put = (call,) if fields is None else (v for n, v in fields.items() if n == field)
+            name = ir.plain_name(field)
+            put = (call,) if fields is None else (v for n, v in fields.items() if n == name)
             held = (sources.elements(v) | (sources.nodes(v) if fields else set()) for v in put)
         case _:
             held = (values for _, values in container_stores(stmt, sources))

@@ -64,6 +64,7 @@ from .object_calls import (
     of_class,
 )
 from .object_operations import (
+    fields_marked,
     objects_as_lists,
     replaced_as_made,
     rounds_by_names,
@@ -183,7 +184,7 @@ class Methods:
         """A function in which the methods are called that its names tell."""
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
-            read = rounds_by_names(lowered, kinds)
+            read = fields_marked(rounds_by_names(lowered, kinds), kinds)
             if read is not lowered:
                 lowered = read
                 continue

@@ -134,6 +134,45 @@ class _Speller(ir.Rewriter):
 
 
 # --------------------------------------------------------------------------------------------------
+# Fields that are named like attributes of arrays: `gas.T` of an object, `gas.T = t` of anything.
+
+
+def fields_marked(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function in which such fields cannot be taken for the attributes of arrays."""
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        match ir.rebuild(e, expr):
+            case ir.Attribute(ir.Var(base), name, at) as e if name in ir.LIKE_ARRAYS and _is_field(
+                kinds.get(base, UNKNOWN), name
+            ):
+                return ir.Attribute(e.base, ir.field_name(name), at)
+            case new:
+                return new
+
+    def stored(stmt: ir.Stmt) -> ir.Block:
+        match stmt:
+            case ir.Store(ir.Attribute(base, "T", at)) | ir.Update(ir.Attribute(base, "T", at)):
+                kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
+                if kind.form != "object" or _is_field(kind, "T"):  # (no array's can be assigned)
+                    field = ir.Attribute(base, ir.field_name("T"), at)
+                    return (dataclasses.replace(stmt, target=field),)
+        return (stmt,)
+
+    body = ir.rewrite(lowered.function.body, expression=expr, after=stored)
+    if body is lowered.function.body:
+        return lowered
+    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+
+
+def _is_field(kind: Kind, name: str) -> bool:
+    if kind.among:
+        return all(_is_field(one, name) for one in kind.among)
+    if kind.form != "object" and not (kind.form == "tuple" and (kind.names or kind.cls)):
+        return False
+    return not isinstance(inspect.getattr_static(kind.cls, name, None), property)
+
+
+# --------------------------------------------------------------------------------------------------
 # `sum` of objects, as the additions that it makes.
 #
 # before::                         after::

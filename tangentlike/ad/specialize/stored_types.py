@@ -205,7 +205,7 @@ class _Stores:
     def store(self, target: ir.Index | ir.Attribute, kind: Kind) -> None:
         base = self.kind(target.base)
         if isinstance(target, ir.Attribute):
-            self.set_attribute(base, target.name, kind)
+            self.set_attribute(base, ir.plain_name(target.name), kind)
         elif isinstance(target.key, ir.Slice):
             self.put_in(target.base, base, "list", kind.whole_item or UNKNOWN)
         else:

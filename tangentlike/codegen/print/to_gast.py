@@ -87,8 +87,12 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
         case ir.Slice():
             parts = (expr.lower, expr.upper, expr.step)
             return gast.Slice(*(None if p is None else expression(p, spell) for p in parts))
-        case ir.Attribute():
-            return gast.Attribute(expression(expr.base, spell), expr.name, LOAD)
+        case ir.Attribute(base, field):
+            held = expression(base, spell)
+            if ir.plain_name(field) == field:
+                return gast.Attribute(held, field, LOAD)
+            given = [held, gast.Constant(ir.plain_name(field), None)]
+            return gast.Call(dotted("getattr"), given, [])
         case ir.Display():
             return _display(expr, spell)
         case ir.Lazy():
@@ -240,6 +244,8 @@ def place_of(written: ir.Expr, spell: Speller) -> Any:
     """The tree of a place that is written: a name, `a[i]` or `a.b`."""
     if isinstance(written, ir.Var):
         return bound_name(written.name)
+    if isinstance(written, ir.Attribute):
+        return gast.Attribute(expression(written.base, spell), ir.plain_name(written.name), STORE)
     node = expression(written, spell)
     node.ctx = STORE
     return node
