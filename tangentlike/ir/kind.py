@@ -422,6 +422,21 @@ def _sizes(kind: Kind) -> Iterator[Dim]:
         yield from _sizes(part)
 
 
+def shaped_by(kind: Kind) -> Iterator[str]:
+    """The names after which a kind calls shapes and sizes.
+
+    >>> list(shaped_by(Kind("array", "float", ("w.0!", 1, "x.1"))))
+    ['w', 'x']
+    """
+    for shape in (kind.shape, kind.grown, kind.spells):
+        for part in shape if isinstance(shape, tuple) else (shape,):
+            if isinstance(part, str) and part != MANY:
+                yield part.partition(".")[0]
+    held = () if kind.item is None else (kind.item,)
+    for inside in (*(kind.items or ()), *held, *(k for _, k in kind.fields), *kind.among):
+        yield from shaped_by(inside)
+
+
 def _resized(kind: Kind, sizes: Mapping[Dim, Dim]) -> Kind:
     """A kind with other names of sizes."""
     kind = kind.map_inside(lambda part: _resized(part, sizes))

@@ -75,7 +75,7 @@ from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
 from ..ir.facts import fact
 from ..ir.index import all_names, outer_names, references
-from ..ir.kind import OTHER, UNKNOWN, Kind
+from ..ir.kind import OTHER, UNKNOWN, Kind, shaped_by
 from ..ir.names import Names
 from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
@@ -528,7 +528,7 @@ class Builder:
             function = updates_as_stores(function, context)
             shared_loads = share_loads(function, context)
             run.made = shared_loads = logistic_functions(shared_loads, context)
-            if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
+            if shared_loads is not function and _shapes_gone(function, shared_loads, context.kinds):
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
             check_bound(shared_loads, read, "spell")
             return shared_loads
@@ -744,6 +744,13 @@ class Builder:
         made = simplify(function, facts)
         check_program(made)
         return made
+
+
+def _shapes_gone(function: ir.Function, shorter: ir.Function, kinds: Mapping[str, Kind]) -> bool:
+    """Whether kinds call shapes after names that a function has no more."""
+    old, new = (ir.bindings(ir.statements(f.body)) for f in (function, shorter))
+    gone = old.keys() - new.keys()
+    return any(not gone.isdisjoint(shaped_by(k)) for n, k in kinds.items() if n not in gone)
 
 
 def _stores_when_asked(function: ir.Function) -> bool:
