@@ -34,7 +34,6 @@ from .cuts import cuts_made, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
-from .loopvars import rounds_of
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
 from .source import Line, Source
@@ -260,13 +259,6 @@ class StatementReader:
         return [ir.If(test, body, orelse, ir.Origin(line.whole()))]
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
-        rounds = rounds_of(node, self.names.fresh)
-        if rounds is not None:
-            written, made = rounds
-            inner = self
-            for name in made:
-                inner = dataclasses.replace(inner, lookup=inner._knowing(name))
-            return inner.block(written)
         iterable, origin = reader.read(reader.gone_through(node.iter)), ir.Origin(line.whole())
         through = None if node.orelse else self._through_generator(node, iterable, line)
         if through is not None:

@@ -50,11 +50,11 @@ def without_decided_tests(
         if body == lowered.function.body:
             break
         function = dataclasses.replace(lowered.function, body=body)
-        lowered = _with_own_names(dataclasses.replace(lowered, function=function))
+        lowered = with_own_names(dataclasses.replace(lowered, function=function))
     return lowered
 
 
-def _with_own_names(lowered: Lowered) -> Lowered:
+def with_own_names(lowered: Lowered) -> Lowered:
     """A function whose names are split again: where a branch is gone, what it bound no longer
     meets what the other one did."""
     names = Names(all_names(lowered.function))

@@ -21,6 +21,7 @@ from ...ir.names import Names
 from ...rules.index_kinds import element_kind
 from ...runtime.records import attribute_of
 from ..context import BINARY_OF, operation
+from .decided_tests import with_own_names
 from .method_lookup import MethodLookup
 
 # --------------------------------------------------------------------------------------------------
@@ -325,7 +326,8 @@ def replaced_as_made(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
 
 
 # --------------------------------------------------------------------------------------------------
-# Loops over a dict whose keys are known, in which attributes are asked for, or set, by these.
+# Loops over names that are written out, or over a dict whose keys are known, in which attributes
+# are asked for, or set, by these.
 #
 # before::                             after::
 #     for k, v in options.items():         v = options["w"]
@@ -339,10 +341,9 @@ _ASKING = (operator.contains, len, list, sorted)  # they change no dict, and kee
 
 
 def sets_by_names(function: ir.Function) -> bool:
-    """Whether a loop asks for attributes, or sets them, by names of its round."""
+    """Whether a loop asks for attributes, or sets them, by names."""
     return any(
-        isinstance(stmt, ir.For) and _asked_by(stmt.body).intersection(ir.target_names(stmt.target))
-        for stmt in ir.statements(function.body)
+        isinstance(s, ir.For) and bool(_asked_by(s.body)) for s in ir.statements(function.body)
     )
 
 
@@ -360,53 +361,85 @@ def rounds_by_names(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     """The function with the rounds of such loops one after the other."""
     if not fact(sets_by_names, lowered.function):
         return lowered
-    names, made, looped = Names(all_names(lowered.function)), set[str](), set[str]()
-    every = list(ir.statements(lowered.function.body))
-    counts = ir.bindings(every)
-    views = {
-        stmt.target: stmt.value
-        for stmt in every
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
-        if counts[stmt.target] == 1
-    }
+    rounds = _Rounds(lowered, kinds)
+    body = ir.rewrite(lowered.function.body, after=rounds.statement)
+    if body is lowered.function.body:
+        return lowered
+    return with_own_names(lowered.with_body(ir.without_unread(body, rounds.looped)))
 
-    def rounds(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
-        if not isinstance(stmt, ir.For) or not _asked_by(stmt.body):
+
+class _Rounds:
+    def __init__(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> None:
+        self.temporaries = lowered.temporaries
+        self.kinds = kinds
+        self.every = list(ir.statements(lowered.function.body))
+        self.counts = ir.bindings(self.every, lowered.function.param_names)
+        self.views = {
+            stmt.target: stmt.value
+            for stmt in self.every
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+            if self.counts[stmt.target] == 1
+        }
+        self.looped: set[str] = set()  # what loops went over that are written out, and its names
+
+    def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        asked = _asked_by(stmt.body) if isinstance(stmt, ir.For) else set()
+        if not asked or not isinstance(stmt, ir.For):
             return None
-        header = views.get(getattr(stmt.iter, "name", ""), stmt.iter)
-        match header, stmt.target:
-            case ir.Call(ir.Attribute(ir.Var(of), "items"), ()), (str(key), str(value)):
-                own = {key, value}
-            case ir.Call(ir.Attribute(ir.Var(of), "keys"), ()), str(key):
-                own, value = {key}, ""
-            case _, str(key) if isinstance(stmt.iter, ir.Var):
-                of, own, value = stmt.iter.name, {key}, ""
-            case _:
-                return None
-        keys = kinds.get(of, UNKNOWN).names or _written_keys(of, views.get(of), every)
-        body = list(ir.statements(stmt.body))
-        bound = {name for part in body for name in ir.binds(part)}
-        within = {id(part) for part in (stmt, *body)}
-        rest = [part for part in every if id(part) not in within]
-        outside = {name for part in rest for name in (*ir.reads(part), *ir.binds(part))}
+        targets = (stmt.target,) if isinstance(stmt.target, str) else stmt.target
+        names = [target for target in targets if isinstance(target, str)]
+        body, rows = list(ir.statements(stmt.body)), self.rows(stmt)
         left = any(isinstance(part, ir.Break | ir.Return) for part in body)
-        if not keys or left or (bound | own) & outside or bound & own:
+        copies = {  # (of a name that is read after the loop)
+            s.target: s.value.name
+            for s in stmt.body[: len(names)]
+            if isinstance(s, ir.Assign) and isinstance(s.target, str)
+            if isinstance(s.value, ir.Var) and s.value.name in names
+        }
+        bound = [name for part in body for name in ir.binds(part)]
+        rebound = any(bound.count(name) != (name in copies) for name in (*names, *copies))
+        if left or rebound or {*map(len, rows)} != {len(names)}:
             return None
         found: list[ir.Stmt] = []
-        looped.update(ir.names_in(stmt.iter) & views.keys() if header is not stmt.iter else ())
-        for name in keys:
-            new = {n: names.fresh(n) for n in sorted(bound | (own - {key}))}
-            made.update(new.values())
-            if value:
-                item = ir.Index(ir.Var(of), ir.Const(name), stmt.origin.place)
-                found.append(ir.Assign(new[value], item, stmt.origin))
-            values: dict[str, ir.Expr] = {n: ir.Var(other) for n, other in new.items()}
-            block = ir.renamed(stmt.body, {**values, key: ir.Const(name)})
-            found += ir.rewrite(block, expression=_attribute_by_name, after=_set_by_name)
+        for row in rows:
+            known = {n: e for n, e in zip(names, row, strict=True) if isinstance(e, ir.Const)}
+            known.update((c, known[name]) for c, name in copies.items() if name in known)
+            if not asked & {*names, *copies} <= known.keys():
+                return None
+            found += [ir.Assign(n, e, stmt.origin) for n, e in zip(names, row, strict=True)]
+            block = ir.renamed(stmt.body, known)
+            found += ir.rewrite(block, expression=_attribute_by_name, after=_by_name)
+        self.looped.update(ir.names_in(stmt.iter) & self.views.keys(), names)
         return tuple(found)
 
-    body = ir.rewrite(lowered.function.body, after=rounds)
-    return lowered.with_body(ir.without_unread(body, looped), made)
+    def rows(self, stmt: ir.For) -> Sequence[tuple[ir.Expr, ...]]:
+        """What each round gives the names of the header; nothing where that is not known."""
+        header = self.shown(stmt.iter)
+        match header:
+            case ir.Display(form="tuple" | "list", items=items):
+                own = header is stmt.iter or ir.names_in(stmt.iter) <= self.temporaries
+                rows: list[tuple[ir.Expr, ...]] = [(item,) for item in items]
+                if not isinstance(stmt.target, str):
+                    parts = map(self.shown, items)
+                    rows = [p.items if isinstance(p, ir.Display) else () for p in parts]
+                read = [atom.name for row in rows for atom in row if isinstance(atom, ir.Var)]
+                steady = all(self.counts[name] == 1 for name in read)
+                return rows if steady and (own or header.form == "tuple") else ()
+            case ir.Call(ir.Attribute(ir.Var() as of, "items" | "keys" as method), ()):
+                paired = method == "items"
+            case _ if isinstance(stmt.iter, ir.Var):
+                of, paired = stmt.iter, False
+            case _:
+                return ()
+        written = _written_keys(of.name, self.views.get(of.name), self.every)
+        keys = [ir.Const(key) for key in self.kinds.get(of.name, UNKNOWN).names or written]
+        if not paired:
+            return [(key,) for key in keys]
+        return [(key, ir.Index(of, key, stmt.origin.place)) for key in keys]
+
+    def shown(self, expr: ir.Expr) -> ir.Expr:
+        """What a name is bound to, if it is once."""
+        return self.views.get(expr.name, expr) if isinstance(expr, ir.Var) else expr
 
 
 def _attribute_by_name(e: ir.Expr) -> ir.Expr:
@@ -417,8 +450,14 @@ def _attribute_by_name(e: ir.Expr) -> ir.Expr:
             return new
 
 
-def _set_by_name(stmt: ir.Stmt) -> ir.Stmt | None:
+def _by_name(stmt: ir.Stmt) -> ir.Stmt | None:
     match stmt:
+        case ir.Assign(
+            value=ir.Call(ir.Ref(obj=builtins.getattr), (base, ir.Const(str(name)), other), at=at)
+        ):
+            there = ir.Call(ir.Ref("hasattr", hasattr), (base, ir.Const(name)), at=at)
+            read = dataclasses.replace(stmt, value=ir.Attribute(base, name, at))
+            return ir.If(there, (read,), (dataclasses.replace(stmt, value=other),), stmt.origin)
         case ir.Do(
             ir.Call(ir.Ref(obj=builtins.setattr), (base, ir.Const(str(name)), value), at=at)
         ):
