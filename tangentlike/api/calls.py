@@ -250,11 +250,11 @@ def _name_of_gradient(
         mode,
         primal.origin,
         wrt=wrt,
-        has_aux=has_aux or None,
+        has_aux=has_aux,
         target=None if target == "numpy" else target,
-        example=None if example is None else "<example>",
-        check_finite=finite or None,
-        strict=primal.strict or None,
+        example=example,
+        check_finite=finite,
+        strict=primal.strict,
     )
 
 
@@ -344,8 +344,7 @@ def autodiff(
     names, single = wrt_names(primal, wrt, allow_locals=mode == "reverse")
     emitted_mode = "adjoint" if mode == "reverse" else "tangent"
     derivation = _derivation(primal, emitted_mode, names, single, False, example, "numpy")
-    shown = None if example is None else "<example>"
-    options = {"mode": mode, "example": shown, "strict": True if strict else None}
+    options = {"mode": mode, "example": example, "strict": strict}
     qualname = encode("autodiff", primal.origin, wrt=names[0] if single else names, **options)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]

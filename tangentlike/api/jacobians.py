@@ -124,10 +124,10 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
+    options: JacobianOptions = {"has_aux": has_aux, "holomorphic": holomorphic}
+    options |= {"example": example, "strict": strict}
     if fn is None:
-        given: JacobianOptions = {"has_aux": has_aux, "holomorphic": holomorphic}
-        given |= {"example": example, "strict": strict}
-        return lambda f: jacobian(f, wrt, mode, **given)
+        return lambda f: jacobian(f, wrt, mode, **options)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     primal = primal_of(fn).strictly(strict)
@@ -141,19 +141,12 @@ def jacobian(
         finish(matrix, task.derive().specialized_for(args, kwargs))
         return found
 
-    options = {
-        "wrt": names[0] if single else names,
-        "mode": mode,
-        "has_aux": True if has_aux else None,
-        "holomorphic": True if holomorphic else None,
-        "example": None if example is None else "<example>",
-        "strict": True if strict else None,
-    }
     plain = single and not has_aux and not holomorphic
     again = Again(task.derive_again, jacobian_text) if plain else None
     about = documented("jacobian", primal, names, single, has_aux, example)
     operator = Operator("jacobian", primal, task.derive, about, False, again=again)
-    qualname = encode("jacobian", primal.origin, **options)
+    by = names[0] if single else names
+    qualname = encode("jacobian", primal.origin, wrt=by, mode=mode, **options)
     return handed(matrix, operator, qualname, primal.signature, example)
 
 
@@ -189,8 +182,8 @@ def jacfwd(
     >>> jacfwd(lambda t: np.array([t, t * t]))(3.0)
     array([1., 6.])
     """
-    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
-    options["strict"] = strict
+    options: JacobianOptions = {"has_aux": has_aux, "holomorphic": holomorphic}
+    options |= {"example": example, "strict": strict}
     return jacobian(fn, wrt, "forward", **options)
 
 
@@ -226,8 +219,8 @@ def jacrev(
     >>> jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
-    options["strict"] = strict
+    options: JacobianOptions = {"has_aux": has_aux, "holomorphic": holomorphic}
+    options |= {"example": example, "strict": strict}
     return jacobian(fn, wrt, "reverse", **options)
 
 
@@ -288,8 +281,9 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
+    options: HessianOptions = {"has_aux": has_aux, "example": example, "strict": strict}
     if fn is None:
-        return lambda f: hessian(f, wrt, has_aux=has_aux, example=example, strict=strict)
+        return lambda f: hessian(f, wrt, **options)
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
 
@@ -308,14 +302,7 @@ def hessian(
         finish(matrix, outer)
         return (blocks.nested(), sweeps[0].aux) if has_aux else blocks.nested()
 
-    qualname = encode(
-        "hessian",
-        primal.origin,
-        wrt=names[0] if single else names,
-        has_aux=True if has_aux else None,
-        example=None if example is None else "<example>",
-        strict=True if strict else None,
-    )
+    qualname = encode("hessian", primal.origin, wrt=names[0] if single else names, **options)
     again = Again(derive, jacobian_text) if single and not has_aux else None
     about = documented("hessian", primal, names, single, has_aux, example)
     operator = Operator("hessian", primal, derive, about, False, again=again)

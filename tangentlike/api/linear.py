@@ -56,9 +56,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-_HVP_OPTIONS = ("has_aux", "v_position", "example", "strict")
-
-
 @overload
 def hvp(
     fn: Function,
@@ -127,9 +124,10 @@ def hvp(
     >>> hvp(lambda x, a: a * x**3, v_position=1)(2.0, 10.0, 0.5)
     60.0
     """
+    options: HvpOptions = {"has_aux": has_aux, "v_position": v_position}
+    options |= {"example": example, "strict": strict}
     if fn is None:
-        given = (has_aux, v_position, example, strict)
-        return lambda f: hvp(f, wrt, **dict(zip(_HVP_OPTIONS, given, strict=True)))
+        return lambda f: hvp(f, wrt, **options)
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
     v_name = _checked_position(primal, v_position)
@@ -159,8 +157,6 @@ def hvp(
         answer = found[0] if single else tuple(found)
         return (answer, aux) if has_aux else answer
 
-    shown = (has_aux or None, v_position, None if example is None else "<example>", strict or None)
-    options = dict(zip(_HVP_OPTIONS, shown, strict=True))
     qualname = encode("hvp", primal.origin, wrt=names[0] if single else names, **options)
     # (The text that is differentiated further takes `v` as its last argument.)
     again = None if has_aux or v_position is not None else Again(derive, hvp_text)

@@ -133,8 +133,7 @@ def sparse_jacobian(
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
         return _JacobianAt(derive, mode, args, kwargs)
 
-    shown = None if example is None else "<example>"
-    options = {"wrt": names[0] if single else names, "mode": mode, "example": shown}
+    options = {"wrt": names[0] if single else names, "mode": mode, "example": example}
     about = documented("sparse_jacobian", primal, names, single, example=example)
     operator = Operator("sparse_jacobian", primal, derive, about, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)
@@ -212,8 +211,7 @@ def sparse_hessian(
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
         return _HessianAt(derive(), single, args, kwargs)
 
-    shown = None if example is None else "<example>"
-    options = {"wrt": names[0] if single else names, "example": shown}
+    options = {"wrt": names[0] if single else names, "example": example}
     about = documented("sparse_hessian", primal, names, single, example=example)
     operator = Operator("sparse_hessian", primal, derive, about, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)

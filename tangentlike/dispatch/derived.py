@@ -18,13 +18,17 @@ OPERATORS: dict[str, Callable[..., Any]] = {}  # filled by the modules that defi
 
 
 def encode(operator: str, origin: Any, **options: Any) -> str:
-    """The name of a derivative; one that cannot be looked up contains a `<`.
+    """The name of a derivative; one that cannot be looked up contains a `<`. Options that are None
+    or False are left out.
 
-    >>> encode("grad", encode, wrt=("w", "b"))
-    'grad(tangentlike/dispatch/derived:encode, wrt=(w,b))'
+    >>> encode("grad", encode, wrt=("w", "b"), has_aux=False, example=(1.0, 2.0))
+    'grad(tangentlike/dispatch/derived:encode, wrt=(w,b), example=<example>)'
     """
-    parts = [_path(origin)]
-    parts += [f"{key}={_text(value)}" for key, value in options.items() if value is not None]
+    if options.get("example") is not None:
+        options["example"] = "<example>"
+    given = {key: value for key, value in options.items() if value is not None}
+    parts = [f"{key}={_text(value)}" for key, value in given.items() if value is not False]
+    parts.insert(0, _path(origin))
     return f"{operator}({', '.join(parts)})"
 
 
