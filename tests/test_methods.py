@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import enum
+import math
 import numbers
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -470,3 +473,84 @@ def weighted(x, s):
 def weighted_of_result(x, make):
     q = make(x)
     return (q * Rotor(x, 1.0, x)).w
+
+
+class Both:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def value(self):
+        return self.a**2 * self.b
+
+
+class Step:
+    """What its operators give carries derivatives, whichever they are."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def joined(self, other):
+        return Both(self.w, other.w if isinstance(other, Step) else other)
+
+    __rshift__ = __lshift__ = __and__ = __or__ = __xor__ = __divmod__ = joined
+    __lt__ = __le__ = __eq__ = __ne__ = joined  # type: ignore[assignment]
+
+    def __ror__(self, other):
+        return Both(self.w, other)
+
+    def __invert__(self):
+        return Both(self.w, 2.0)
+
+    __floor__ = __ceil__ = __trunc__ = __round__ = __invert__
+
+
+def piped(first, second):
+    return first >> second
+
+
+OF_OPERATORS = [
+    lambda x: (Step(x[0]) >> Step(x[1])).value(),
+    lambda x: (Step(x[0]) << Step(x[1])).value(),
+    lambda x: (Step(x[0]) & Step(x[1])).value(),
+    lambda x: (Step(x[0]) | x[1]).value(),
+    lambda x: (x[0] | Step(x[1])).value(),
+    lambda x: (Step(x[0]) ^ Step(x[1])).value(),
+    lambda x: divmod(Step(x[0]), Step(x[1])).value(),
+    lambda x: (~Step(x[0])).value(),
+    lambda x: round(Step(x[0])).value(),
+    lambda x: math.floor(Step(x[0])).value(),
+    lambda x: operator.rshift(Step(x[0]), Step(x[1])).value(),
+    lambda x: piped(Step(x[0]), Step(x[1])).value(),
+]
+OF_COMPARISONS = [
+    lambda x: (Step(x[0]) < Step(x[1])).value(),
+    lambda x: (Step(x[1]) == Step(x[0])).value(),
+    lambda x: (x[0] > Step(x[1])).value(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OF_OPERATORS)))
+def test_operators_of_integers_that_a_class_has(number):
+    tl.check_grads(OF_OPERATORS[number], (np.array([1.2, 0.7]),), order=2)
+
+
+@pytest.mark.parametrize("derivative", [tl.grad, lambda f: lambda x: tl.jvp(f, (x,), (x,))])
+@pytest.mark.parametrize("number", range(len(OF_COMPARISONS)))
+def test_comparisons_that_give_more_than_truth(number, derivative):
+    with pytest.raises(tl.UnsupportedError, match="more than True or False"):
+        derivative(OF_COMPARISONS[number])(np.array([1.2, 0.7]))
+
+
+class Sides(enum.Flag):
+    LEFT = 1
+    RIGHT = 2
+
+
+def of_flags(x):
+    sides = Sides.LEFT
+    sides |= Sides.RIGHT
+    return x[0] ** 2 if Sides.RIGHT in sides & ~Sides.LEFT else x[1]
+
+
+def test_flags_are_constants():
+    tl.check_grads(of_flags, (np.array([1.2, 0.7]),), order=2)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import operator
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -47,9 +48,20 @@ if TYPE_CHECKING:
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
     **{operator.truediv: "truediv", operator.pow: "pow", operator.matmul: "matmul"},
-    **{operator.floordiv: "floordiv", operator.mod: "mod"},
+    **{operator.floordiv: "floordiv", operator.mod: "mod", divmod: "divmod"},
+    **{operator.and_: "and", operator.or_: "or", operator.xor: "xor"},
+    **{operator.lshift: "lshift", operator.rshift: "rshift"},
 }
-UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", abs: "__abs__", len: "__len__"}
+UNARY = {
+    **{operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__"},
+    **{abs: "__abs__", len: "__len__", round: "__round__"},
+    **{math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"},
+}
+COMPARING = {
+    **{operator.lt: ("__lt__", "__gt__"), operator.gt: ("__gt__", "__lt__")},
+    **{operator.le: ("__le__", "__ge__"), operator.ge: ("__ge__", "__le__")},
+    **{operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__")},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +101,15 @@ def objects(lowered: Lowered, class_of: Callable[[ir.Expr], type | None]) -> set
             case ir.Assign(target=str(name), value=value) if class_of(value) is not None:
                 found.add(name)
     return found
+
+
+def is_comparison(obj: Any) -> bool:
+    return isinstance(obj, types.BuiltinFunctionType) and obj in COMPARING
+
+
+def _is_made(fn: Any) -> bool:
+    """Whether a method was made from text, as those are by which dataclasses are compared."""
+    return isinstance(fn, types.FunctionType) and fn.__code__.co_filename == "<string>"
 
 
 def refuse_operator(what: str, place: Place) -> NoReturn:
@@ -322,6 +343,17 @@ class MethodLookup:
         assert isinstance(call.fn, ir.Ref)
         (a, b), text, obj = call.args, call.fn.text, call.fn.obj
         return self.method(cls, f"__r{BINARY[obj]}__", (b, a), (), f"r{text}", obj)
+
+    def compared(self, call: ir.Call, classes: Sequence[type | None]) -> Iterator[Found]:
+        """What `a < b` may call: the method of the first operand, that of the second."""
+        assert isinstance(call.fn, ir.Ref) and len(call.args) == len(classes)
+        args = (call.args, call.args[::-1])
+        for cls, name, given in zip(classes, COMPARING[call.fn.obj], args, strict=True):
+            if _is_made(getattr(cls, name, None)):
+                continue  # (of a dataclass)
+            found = self.method(cls, name, given, (), call.fn.text, alone=True)
+            if found is not None:
+                yield found
 
     def _constructor(self, cls: type, omitted: frozenset[str]) -> types.FunctionType | None:
         """The function that stands for a class whose `__init__` computes (`constructors`)."""

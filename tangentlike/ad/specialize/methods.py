@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import enum
 import functools
 import inspect
 import itertools
@@ -33,7 +34,7 @@ from ...frontend.lower import Lowered
 from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
 from ...ir.facts import fact
-from ...ir.index import all_names
+from ...ir.index import all_names, references
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
@@ -48,6 +49,7 @@ from .method_lookup import (
     Found,
     KnownCallees,
     as_argument,
+    is_comparison,
     may_call_methods,
     objects,
     properties_apart,
@@ -242,6 +244,8 @@ class Methods:
             match stmt:
                 case ir.Assign(value=ir.Call(ir.Ref(text, obj), (a, b)) as call) if obj in BINARY:
                     first, second = map(spelling.kind, (a, b))
+                    if any(_is_enum(kind.cls) for kind in (first, second)):
+                        return None  # (flags are joined with flags)
                     if second.has_methods and spelling.may_be_object(a):
                         unknown, found = a, self.lookup.reflected(call, second.cls)
                     elif first.has_methods and spelling.may_be_object(b):
@@ -441,6 +445,8 @@ class _Spelling(ir.Rewriter):
             if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
         }
         self.classes = dict(self._named_classes())
+        objects = (ref.obj for ref in fact(references, lowered.function))
+        self.compares = any(map(is_comparison, objects))
 
     def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
         """The names for `type(self)`, `self.__class__`, and for classes (`T = float`)."""
@@ -470,6 +476,8 @@ class _Spelling(ir.Rewriter):
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         """A statement, after the checks of what a derivative that waited is given."""
+        if self.compares:
+            self._refuse_comparisons(stmt)
         new = self.resolved(stmt)
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if waiting_of(obj) is not None:
@@ -678,6 +686,19 @@ class _Spelling(ir.Rewriter):
             what = f"`{fn.text}` of an object, whose class does not define in Python what that does"
             refuse_operator(what, origin.place)
 
+    def _refuse_comparisons(self, stmt: ir.Stmt) -> None:
+        """Refuse `a < b` of objects whose class gives something else than True or False: such an
+        operator counts as carrying no derivatives, in whatever expression it stands."""
+        for part in itertools.chain.from_iterable(map(ir.walk, ir.expressions(stmt))):
+            match part:
+                case ir.Call(fn=ir.Ref(obj=obj), args=(a, b)) if is_comparison(obj):
+                    classes = (self._class(a), self._class(b))
+                    for found in self.methods.lookup.compared(part, classes):
+                        result = self.kind(found.call(part.at))
+                        if result != UNKNOWN and not result.discrete:
+                            what = f"`{part.fn.text}` of objects gives more than True or False"
+                            refuse_operator(what, part.at or stmt.origin.place)
+
     def may_be_object(self, operand: ir.Expr) -> bool:
         """Whether an operand may be an object with the operator: nothing is known of it
         (`Methods._settled`), or only that it has a method that arrays have."""
@@ -778,3 +799,7 @@ def _bound(fn: Any, call: ir.Call) -> dict[str, Any]:
         return dict(bind(*args, **dict(call.kwargs)).arguments)
     except (TypeError, ValueError):
         return {}
+
+
+def _is_enum(cls: type | None) -> bool:
+    return cls is not None and issubclass(cls, enum.Enum)
