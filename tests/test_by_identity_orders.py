@@ -270,3 +270,23 @@ def test_what_overflows_after_its_last_use_has_no_part() -> None:
         return np.sum(a * b) + total
 
     check(f, A, B)
+
+
+def extended_then_replaced(a, b):
+    items = list(a)
+    items.extend([v * w for v, w in zip(a, b)])
+    items[1:3] = [items[0]]
+    return sum((k + 1) * v**2 for k, v in enumerate(items))
+
+
+def joined_then_sorted(a, b):
+    items = list(a)
+    items += [v * w for v, w in zip(a, b)]
+    items.sort()
+    return items[1] * items[-1] + items[0]
+
+
+@pytest.mark.parametrize("f", [extended_then_replaced, joined_then_sorted])
+def test_a_list_that_grew_is_a_list(f: Any) -> None:
+    """It was taken for an array by the derivative of the derivative."""
+    check(f, A, B)

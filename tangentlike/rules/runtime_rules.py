@@ -216,7 +216,12 @@ def shadow_take_at(y, bars, base, key, value=None):
     y_dot = Shadow.take_at(bars_dot, base, key, value)
 
 
-@rule(runtime.updated, view="maybe", kind=unknown)
+def _updated(call: ir.Call, kind_of: KindOf) -> Kind:
+    """What is written in place, if it is a list, stays one (of other items)."""
+    return Kind("list") if kind_of(call.args[0]).form == "list" else UNKNOWN
+
+
+@rule(runtime.updated, view="maybe", kind=_updated)
 def updated(y, x, new):
     y_dot = updated(x_dot, new_dot)
     x_bar = 0
