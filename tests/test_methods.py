@@ -554,3 +554,20 @@ def of_flags(x):
 
 def test_flags_are_constants():
     tl.check_grads(of_flags, (np.array([1.2, 0.7]),), order=2)
+
+
+@pytest.mark.parametrize("derivative", [tl.grad, lambda f: lambda x: tl.jvp(f, (x,), (x,))])
+def test_the_greater_of_two_objects_is_refused(derivative):
+    with pytest.raises(tl.UnsupportedError, match="an object is passed"):
+        derivative(lambda x: max(Ordered(x[0]), Ordered(x[1])).w)(np.array([1.2, 0.7]))
+
+
+class Ordered:
+    def __init__(self, w):
+        self.w = w
+
+    def __lt__(self, other):
+        return self.w < other.w
+
+    def __gt__(self, other):
+        return self.w > other.w

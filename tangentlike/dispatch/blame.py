@@ -175,7 +175,8 @@ def _without_places(error: BaseException) -> str:
 def _meets_an_object(error: BaseException) -> bool:
     """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
     if isinstance(error, TypeError):
-        return any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
+        named = any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
+        return named or str(error).startswith("Cannot interpret '<")  # (asked for its dtype)
     if isinstance(error, AttributeError) and error.name in ("conjugate", "shape"):
         return is_object(error.obj)
     return False
