@@ -45,19 +45,19 @@ from .bound_methods import function_of
 if TYPE_CHECKING:
     from .callees import Callees
 
-BINARY = {
+BINARY: dict[Any, str] = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
     **{operator.truediv: "truediv", operator.pow: "pow", operator.matmul: "matmul"},
     **{operator.floordiv: "floordiv", operator.mod: "mod", divmod: "divmod"},
     **{operator.and_: "and", operator.or_: "or", operator.xor: "xor"},
     **{operator.lshift: "lshift", operator.rshift: "rshift"},
 }
-UNARY = {
+UNARY: dict[Any, str] = {
     **{operator.neg: "__neg__", operator.pos: "__pos__", operator.invert: "__invert__"},
     **{abs: "__abs__", len: "__len__", round: "__round__"},
     **{math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__"},
 }
-COMPARING = {
+COMPARING: dict[Any, tuple[str, str]] = {
     **{operator.lt: ("__lt__", "__gt__"), operator.gt: ("__gt__", "__lt__")},
     **{operator.le: ("__le__", "__ge__"), operator.ge: ("__ge__", "__le__")},
     **{operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__")},

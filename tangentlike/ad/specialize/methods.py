@@ -691,12 +691,12 @@ class _Spelling(ir.Rewriter):
         operator counts as carrying no derivatives, in whatever expression it stands."""
         for part in itertools.chain.from_iterable(map(ir.walk, ir.expressions(stmt))):
             match part:
-                case ir.Call(fn=ir.Ref(obj=obj), args=(a, b)) if is_comparison(obj):
+                case ir.Call(fn=ir.Ref(text, obj), args=(a, b)) if is_comparison(obj):
                     classes = (self._class(a), self._class(b))
                     for found in self.methods.lookup.compared(part, classes):
                         result = self.kind(found.call(part.at))
                         if result != UNKNOWN and not result.discrete:
-                            what = f"`{part.fn.text}` of objects gives more than True or False"
+                            what = f"`{text}` of objects gives more than True or False"
                             refuse_operator(what, part.at or stmt.origin.place)
 
     def may_be_object(self, operand: ir.Expr) -> bool:
