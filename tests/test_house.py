@@ -30,6 +30,7 @@ LAYERS = [
     {"analysis"},
     {"ad"},
     {"codegen"},
+    {"numba"},
     {"pipeline"},
     {"dispatch"},
     {"api"},

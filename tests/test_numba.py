@@ -1,9 +1,13 @@
-"""docs/numba.md: which emitted texts Numba compiles, run where it is installed (the extra `peers`)."""
+"""`target="numba"`: derivatives that Numba compiles, beside those that NumPy runs."""
 
 from __future__ import annotations
 
+import math
+import os
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +15,27 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.frontend.primal import is_compiled_python
 
-PAGE = Path(__file__).parent.parent / "docs" / "numba.md"
+numba = pytest.importorskip("numba")
 RNG = np.random.default_rng(0)
+WEIGHTS = np.array([1.0, 2.0])
+FACTOR = 3.0
 
 pytestmark = pytest.mark.thorough  # (each compilation takes a second)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What is compiled here is kept where nobody finds it again."""
+    folder = tmp_path_factory.mktemp("compiled")
+    before = os.environ.get("TANGENTLIKE_CACHE_DIR")
+    os.environ["TANGENTLIKE_CACHE_DIR"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["TANGENTLIKE_CACHE_DIR"]
+    else:
+        os.environ["TANGENTLIKE_CACHE_DIR"] = before
 
 
 def regression(w, b, x, y):
@@ -50,6 +70,13 @@ def pairs(q, k):
     return total
 
 
+def every_third(x):
+    total = 1.0
+    for i in range(len(x) - 1, 0, -3):
+        total = total * x[i] + math.sin(x[i - 1])
+    return total
+
+
 def branches(x):
     total = 0.0
     for i in range(x.shape[0]):
@@ -61,65 +88,464 @@ def branches(x):
 
 
 def masked(x):
-    return np.sum(np.sqrt(np.maximum(x, 0.0)))
+    return np.sum(np.sqrt(np.maximum(x, 0.0)) + np.minimum(x, x[0] * 0.5))
 
 
-CASES: list[tuple[Callable[..., Any], tuple[Any, ...], bool, bool]] = [
-    (regression, tuple(RNG.standard_normal(s) for s in [(3, 2), 2, (5, 3), (5, 2)]), False, True),
-    (logistic, (0.3, 3.0, 50), False, True),
-    (stencil, (RNG.standard_normal(8), 4), False, True),
-    (network, tuple(RNG.standard_normal(s) for s in [(3, 3), (3, 2), (6, 2)]), False, False),
-    (pairs, (RNG.standard_normal((6, 3)), 1.5), False, True),
-    (branches, (RNG.standard_normal(6),), False, True),
-    (masked, (RNG.standard_normal(6),), False, False),
+def gauss_seidel(x, b, sweeps):
+    for _ in range(sweeps):
+        for i in range(1, len(x) - 1):
+            x[i] = 0.5 * (x[i - 1] + x[i + 1] + b[i])
+    return np.sum(x * x)
+
+
+def until_small(x):
+    count = 0
+    while x > 0.1 and count < 50:
+        x = np.sin(x) * 0.9
+        if x < 0.2:
+            break
+        count += 1
+    return x * count
+
+
+def softmax(z):
+    e = np.exp(z - np.max(z))
+    return np.sum(np.log(np.sum(e, axis=1))) - np.sum(z[:, 0])
+
+
+def likelihood(a, x):
+    factor = np.linalg.cholesky(a @ a.T + np.eye(len(x)))
+    z = np.linalg.solve(factor, x)
+    return 0.5 * np.sum(z * z) + np.sum(np.log(np.diag(factor)))
+
+
+def running(x):
+    return np.sum(np.cumsum(x) ** 2)
+
+
+def powers(x, p):
+    return np.sum(np.abs(x) ** p)
+
+
+def picked(table, places):
+    return np.sum(table[places] ** 2)
+
+
+def collected(x, n):
+    rows = []
+    for i in range(n):
+        rows.append(x * np.sin(x[0] * i))
+    total = 0.0
+    for row in rows:
+        total += np.sum(row * row)
+    return total
+
+
+def of_callees(x, n):
+    total = 0.0
+    for i in range(n):
+        total += scaled(x[i], 2.0) * WEIGHTS[i % 2]
+    return total
+
+
+def scaled(v, p):
+    return np.sin(v) * p * FACTOR
+
+
+def vector(n):
+    return RNG.standard_normal(n)
+
+
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (regression, tuple(RNG.standard_normal(s) for s in [(3, 2), 2, (5, 3), (5, 2)])),
+    (logistic, (0.3, 3.0, 50)),
+    (logistic, (0.3, 3.0, 0)),
+    (stencil, (vector(8), 4)),
+    (network, tuple(RNG.standard_normal(s) for s in [(3, 3), (3, 2), (6, 2)])),
+    (pairs, (RNG.standard_normal((6, 3)), 1.5)),
+    (every_third, (vector(11),)),
+    (branches, (vector(6),)),
+    (masked, (vector(6),)),
+    (gauss_seidel, (vector(7), vector(7), 3)),
+    (until_small, (0.9,)),
+    (softmax, (RNG.standard_normal((4, 3)),)),
+    (likelihood, (RNG.standard_normal((3, 3)), vector(3))),
+    (running, (vector(5),)),
+    (powers, (vector(5), 2.5)),
+    (picked, (vector(5), np.array([0, 3, 3, 1]))),
+    (collected, (vector(4), 3)),
+    (of_callees, (vector(4), 4)),
 ]
-
-
-def compiled_of_the_page() -> Callable[[Any], Any]:
-    (text,) = re.findall(r"^```python\n(import re\n.*?)^```", PAGE.read_text(), re.M | re.S)
-    namespace: dict[str, Any] = {}
-    exec(text, namespace)
-    found: Callable[[Any], Any] = namespace["compiled"]
-    return found
+NAMES = [fn.__name__ for fn, _ in CASES]
 
 
 def own(args: tuple[Any, ...]) -> list[Any]:
     return [x.copy() if isinstance(x, np.ndarray) else x for x in args]
 
 
-@pytest.mark.parametrize(
-    ("fn", "args", "plainly", "turned"), CASES, ids=lambda x: getattr(x, "__name__", "")
-)
-def test_what_numba_compiles(
-    fn: Callable[..., Any], args: tuple[Any, ...], plainly: bool, turned: bool
-) -> None:
-    numba = pytest.importorskip("numba")
-    df = tl.grad(fn, example=args)
-    imported = re.findall(r"^from tangentlike.runtime import (.*)$", df.source, re.M)
-    assert imported in ([], ["for_types"])
+def floating(args: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(i for i, x in enumerate(args) if np.asarray(x).dtype.kind == "f")
+
+
+@pytest.mark.parametrize(("fn", "args"), CASES, ids=NAMES)
+def test_it_gives_what_numpy_gives(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    wrt = floating(args)
+    wanted_value, wanted = tl.value_and_grad(fn, wrt=wrt)(*own(args))
+    df = tl.value_and_grad(fn, wrt=wrt, target="numba")
+    for _ in range(2):  # (the second call is like the first)
+        value, found = df(*own(args))
+        np.testing.assert_allclose(value, wanted_value, rtol=1e-12)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+            assert np.shape(one) == np.shape(other)
+    assert "@compiled\ndef " in df.source
+
+
+@pytest.mark.parametrize(("fn", "args"), CASES[:6], ids=NAMES[:6])
+def test_it_agrees_with_differences(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    (place, *_) = floating(args)
+    found = tl.grad(fn, wrt=place, target="numba")(*own(args))
+    direction = np.cos(np.arange(np.size(found))).reshape(np.shape(found))
+    step = 1e-6
+
+    def moved(by: float) -> Any:
+        given = own(args)
+        given[place] = given[place] + by * direction
+        return fn(*given)
+
+    wanted = (moved(step) - moved(-step)) / (2 * step)
+    np.testing.assert_allclose(np.sum(found * direction), wanted, rtol=1e-6, atol=1e-7)
+
+
+def test_each_primal_that_compiles_has_a_derivative_that_does() -> None:
+    for fn, args in CASES:
+        if fn is not of_callees:  # (which calls a Python function)
+            assert np.isfinite(numba.njit(fn)(*own(args)))
+
+
+def test_arrays_of_any_order_and_precision() -> None:
+    x = RNG.standard_normal((4, 6))
+    df = tl.grad(running, target="numba")
+    np.testing.assert_allclose(df(x[::2, 1]), tl.grad(running)(x[::2, 1]))
+    single = tl.grad(stencil, target="numba")
+    args = [x[0].astype(np.float32), 3]
+    found, wanted = single(*own(args)), tl.grad(stencil)(*own(args))
+    assert found.dtype == wanted.dtype == np.float32
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_second_order() -> None:
+    def f(x):
+        return x**3 * np.sin(x)
+
+    wanted = tl.grad(tl.grad(f))(0.3)
+    compiled_last = tl.grad(tl.grad(f), target="numba")
+    assert compiled_last(0.3) == pytest.approx(wanted, rel=1e-12)
+    assert tl.grad(tl.grad(f, target="numba"))(0.3) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_what_lies_outside_and_changes_is_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    df = tl.grad(of_callees, target="numba")
+    x = np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(df(x, 3), 6.0 * np.cos(x) * [1.0, 2.0, 1.0])
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 1.0)
+    np.testing.assert_allclose(df(x, 3), 2.0 * np.cos(x) * [1.0, 2.0, 1.0])
+    monkeypatch.setitem(globals(), "WEIGHTS", np.array([1.0, 5.0]))
+    np.testing.assert_allclose(df(x, 3), 2.0 * np.cos(x) * [1.0, 5.0, 1.0])
+    WEIGHTS[0] = 0.0
+    np.testing.assert_allclose(df(x, 3), 2.0 * np.cos(x) * [0.0, 5.0, 0.0])
+
+
+def test_a_closure_whose_cell_changes() -> None:
+    scale = 2.0
+
+    def f(x):
+        return scale * x * x
+
+    df = tl.grad(f, target="numba")
+    assert df(3.0) == 12.0
+    scale = 5.0
+    assert df(3.0) == 30.0
+
+
+@numba.njit
+def compiled_scale(v, p):
+    return np.sin(v) * p
+
+
+@numba.njit
+def compiled_count(n):
+    return n - 1
+
+
+@numba.njit
+def compiled_sum(x, n):
+    total = 0.0
+    for i in range(compiled_count(n)):
+        total += compiled_scale(x[i], 2.0)
+    return total
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_functions_that_numba_compiled(target: str) -> None:
+    x = np.array([0.1, 0.5, 2.0])
+    df = tl.grad(compiled_sum, target=target)
+    wanted = 2.0 * np.cos(x) * [1.0, 1.0, 0.0]
+    np.testing.assert_allclose(df(x, 3), wanted)
+    np.testing.assert_allclose(tl.jvp(compiled_sum, (x, 3), (np.ones(3), None))[1], wanted.sum())
+    assert is_compiled_python(compiled_sum)
+
+
+def test_the_text_stands_by_itself() -> None:
+    df = tl.grad(logistic, target="numba", example=(0.3, 3.0, 5))
     namespace: dict[str, Any] = {}
     exec(df.source, namespace)
-    ways = [(numba.njit(namespace[df.__name__]), plainly), (compiled_of_the_page()(df), turned)]
-    for way, works in ways:
-        if works:
-            np.testing.assert_allclose(way(*own(args)), df(*own(args)))
-        else:
-            # (AssertionError: of rows; the second is no error of Numba's, by its class)
-            refusals = (numba.core.errors.NumbaError, numba.core.errors.UnsupportedBytecodeError)
-            with pytest.raises((*refusals, AssertionError)):
-                way(*own(args))
+    assert namespace["logistic_grad"](0.3, 3.0, 5) == pytest.approx(df(0.3, 3.0, 5))
+    with pytest.raises(TypeError, match="made for arguments of other types"):
+        namespace["logistic_grad"](np.ones(2), 3.0, 5)
 
 
-def test_compiled_functions() -> None:
-    numba = pytest.importorskip("numba")
-    inner = numba.njit(masked)
-    x = np.array([-1.0, 4.0])
-    np.testing.assert_allclose(tl.grad(inner)(x), [0.0, 0.25])
+def no_form(x):
+    return np.linalg.svd(x)[1][0]
 
-    def outer(x):
-        return 2.0 * inner(x)
 
-    with pytest.raises(tl.UnsupportedError, match="no derivative rule"):
-        tl.grad(outer)(x)
-    with pytest.raises(tl.UnsupportedError, match="no target 'numba'"):
-        tl.grad(masked, target="numba")(x)
+def rolled(x):
+    return np.sum(np.roll(x, (1, 1), axis=(0, 1)) * x)
+
+
+def of_lists(x):
+    table = {"a": [x, x * x]}
+    return table["a"][1]
+
+
+@pytest.mark.parametrize("fn", [no_form, rolled, of_lists], ids=lambda f: f.__name__)
+def test_what_numba_does_not_take_is_refused_with_its_line(fn: Callable[..., Any]) -> None:
+    given = 3.0 if fn is of_lists else np.eye(3)
+    with pytest.raises(tl.UnsupportedError) as caught:
+        tl.grad(fn, target="numba")(given)
+    assert caught.value.place is not None
+    assert caught.value.place.file == __file__
+    assert "Numba" in caught.value.message
+    assert "target=" in (caught.value.hint or "")
+
+
+def outside(x):
+    return x[5] * 2.0
+
+
+def test_an_index_out_of_bounds_raises() -> None:
+    with pytest.raises(IndexError):
+        tl.grad(outside, target="numba")(np.ones(3))
+
+
+def test_a_division_by_zero_is_what_it_is_for_arrays() -> None:
+    def f(x):
+        return 1.0 / x
+
+    assert tl.grad(f, target="numba")(0.0) == -np.inf
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import tangentlike as tl
+
+RATE = float(sys.argv[1])
+
+def helper(v):
+    return v * RATE
+
+def f(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += helper(x[i]) ** 2
+    return total
+
+df = tl.grad(f, target="numba")
+print(df(np.ones(2)).tolist())
+run = df.__tangentlike__.derive().specialized_for((np.ones(2),), {}).derived.compiled
+print(sum(run.dispatcher.stats.cache_hits.values()))
+"""
+
+
+def test_compiled_code_is_found_again_by_another_process(tmp_path: Path) -> None:
+    script = tmp_path / "rates.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept")}
+
+    def run(rate: float) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, str(script), str(rate)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split("\n")
+
+    assert run(2.0)[:2] == ["[8.0, 8.0]", "0"]
+    assert run(2.0)[:2] == ["[8.0, 8.0]", "1"]
+    assert run(3.0)[:2] == ["[18.0, 18.0]", "0"]  # (a constant of the module has changed)
+
+
+def test_helpers_have_the_values_of_the_runtime() -> None:
+    """The forms of helpers, called as compiled code calls them."""
+    from tangentlike import runtime
+    from tangentlike.numba.functions import KNOWN
+
+    g, x = RNG.standard_normal((3, 4)), RNG.standard_normal((3, 4))
+    square, row, column = g[:, :3], x[0], x[:, :1]
+    lower = np.linalg.cholesky(square @ square.T + np.eye(3))
+    calls: dict[Any, list[tuple[Any, ...]]] = {
+        runtime.unbroadcast: [(g, x), (g, row), (g, column), (g, 1.0), (row, x[:1])],
+        runtime.broadcast_like: [(2.0, x), (row, x), (column, x), (2.0, 1.0)],
+        runtime.unreduce: [(2.0, x), (row, x, 0), (x[:, 0], x, 1), (x[:1], x, 0, True)],
+        runtime.kept: [(row, 0), (row, -1)],
+        runtime.zeros_like: [(x,), (1.0,), (3,), (np.arange(3),), ((row, row),)],
+        runtime.ones_like: [(x,), (1.0,)],
+        runtime.scalar_seed: [(1.0,)],
+        runtime.require_real: [(x,), (1.0,)],
+        runtime.conj: [(x,), (x + 1j * g,), (2.0,)],
+        runtime.reshape_like: [(g, np.ones((4, 3))), (np.array([2.0]), 1.0), (g.T, np.ones(12))],
+        runtime.copy: [(x,), (2.0,)],
+        runtime.swap_last: [(x,), (row,), (RNG.standard_normal((2, 3, 4)),)],
+        runtime.adjoint_matrix: [(x + 1j * g,), (x,)],
+        runtime.matmul_bar_a: [
+            (np.ones((3, 2)), x, np.ones((4, 2))),
+            (np.ones(3), x, row),
+            (np.ones(4), x[:, 0], x),
+            (2.0, row, g[0]),
+        ],
+        runtime.undiag: [(row[:3], square), (square, row[:3]), (row[:2], square, 1)],
+        runtime.undiagonal: [(row[:3], x), (row[:2], x, -1)],
+        runtime.untrace: [(2.0, x), (2.0, x, 1)],
+        runtime.transposed_inverse: [(lower,)],
+        runtime.inverse_of_lower: [(lower,)],
+        runtime.half_lower: [(square,)],
+        runtime.onto_triangle: [(square,), (square, False), (square, "L"), (square, "U")],
+        runtime.cholesky_bar: [(lower, square), (lower, square, True, np.linalg.inv(lower))],
+        runtime.uncumsum: [(row, row)],
+        runtime.uncumprod: [(row, np.array([2.0, 0.0, 5.0, 0.5]))],
+        runtime.solve_bar_a: [(row, row, x.T @ x, row), (x.T, x.T, x.T @ x, x.T)],
+        runtime.untake: [(row, np.zeros(5), np.array([1, 0, 1, 4]))],
+        runtime.interp_slope: [
+            (np.linspace(-1, 5, 9), np.arange(4.0), row),
+            (1.5, np.arange(4.0), row),
+        ],
+        runtime.extremum_share: [(x, x.max()), (x, 9.0), (x, x.max(1, keepdims=True), 1)],
+        runtime.greater_share: [(x, g), (1.0, 1.0), (x, x), (2.0, x)],
+        runtime.reciprocal_or_zero: [(x,), (0.0,), (np.array([0.0, 2.0]),)],
+        runtime.ratio_or_zero: [(x, np.zeros(4)), (1.0, 0.0), (x, g)],
+        runtime.log_or_zero: [(np.abs(x),), (0.0,)],
+        runtime.power_slope: [(np.abs(x), 2.5), (0.0, 1.0), (np.abs(x), 0.0), (2.0, 3.0)],
+        runtime.exp_of_difference: [(x, x + 1.0), (np.array([np.inf, -np.inf]),) * 2],
+    }
+    calls[runtime.dot_bar_a] = calls[runtime.matmul_bar_a]
+    calls[runtime.matmul_bar_b] = calls[runtime.dot_bar_b] = [
+        (np.ones((3, 2)), x, np.ones((4, 2))),
+        (np.ones(3), x, row),
+        (np.ones(4), x[:, 0], x),
+        (2.0, row, g[0]),
+    ]
+    written = {runtime.add_at, runtime.require_scalar}
+    assert {f for f in KNOWN if f.__module__.startswith("tangentlike.runtime")} == (
+        calls.keys() | written
+    )
+    options = {runtime.kept: 1, runtime.unreduce: 2, runtime.extremum_share: 2}
+    for helper, given in calls.items():
+        names = [f"a{n}" for n in range(4)]
+        for args in given:
+            inside = ", ".join(names[: len(args)])
+            namespace: dict[str, Any] = {"helper": helper}
+            exec(f"def call({inside}):\n    return helper({inside})", namespace)
+            if helper in options:  # (which are literal in a text)
+                first = options[helper]
+                told = ", ".join([*names[: min(first, len(args))], *map(repr, args[first:])])
+                exec(f"def call({inside}):\n    return helper({told})", namespace)
+            wanted = helper(*args)
+            found = numba.njit(error_model="numpy")(namespace["call"])(*args)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=helper.__name__)
+            assert np.shape(found) == np.shape(wanted), helper.__name__
+
+
+@pytest.mark.parametrize(
+    ("key", "g"),
+    [
+        (np.array([0, 2, 2]), np.ones((3, 4))),
+        (np.array([0, 2, 2]), 2.0),
+        (np.array([0, 2, 2]), np.ones((1, 4))),
+        (np.array([True, False, True]), np.ones((2, 4))),
+        (1, np.ones(4)),
+    ],
+    ids=str,
+)
+def test_adding_at_places(key: Any, g: Any) -> None:
+    from tangentlike.numba.compiling import numba_module
+    from tangentlike.runtime import add_at
+
+    numba_module()
+    wanted = add_at(np.zeros((3, 4)), key, g)
+    call = numba.njit(lambda x, key, g: add_at(x, key, g))
+    np.testing.assert_allclose(call(np.zeros((3, 4)), key, g), wanted)
+
+
+REDUCTIONS = ["np.sum", "np.var", "np.std", "np.mean", "np.max", "np.min", "np.prod"]
+OPTIONS = [
+    "axis=0",
+    "axis=-1",
+    "axis=(0, 2)",
+    "axis=1, keepdims=True",
+    "axis=(0, 1), keepdims=True",
+]
+
+
+@pytest.mark.parametrize("function", REDUCTIONS)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_reductions_along_axes(function: str, options: str) -> None:
+    from tangentlike.numba.compiling import numba_module
+
+    numba_module()
+    namespace: dict[str, Any] = {"np": np}
+    exec(f"def call(x):\n    return {function}(x, {options})", namespace)
+    x = RNG.standard_normal((2, 3, 4))
+    call = numba.njit(namespace["call"])
+    if function in ("np.var", "np.std") and "(" in options:  # (no variance of variances)
+        with pytest.raises(numba.core.errors.TypingError):
+            call(x)
+        return
+    np.testing.assert_allclose(call(x), namespace["call"](x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.array([x[0], x[1]])",
+        "np.stack([x, x + 1.0], 1)",
+        "np.concatenate([x, x[:1]])",
+        "np.expand_dims(x, (0, 2))",
+        "np.diagonal(x, 1)",
+        "np.roll(x, 1, axis=0)",
+        "np.roll(x, -5, axis=1)",
+        "np.heaviside(x, 0.5)",
+        "[k for k in reversed(range(5, -4, -2))]",
+        "[k for k in reversed(range(0))]",
+    ],
+)
+def test_functions_that_numba_lacks(text: str) -> None:
+    from tangentlike.numba import functions
+
+    heaviside = "np.heaviside" in text
+    source = text.replace("np.heaviside", "heaviside") if heaviside else text
+    namespace: dict[str, Any] = {"np": np, "heaviside": functions.heaviside}
+    exec(f"def call(x):\n    return {source}", namespace)
+    x = RNG.standard_normal((2, 3))
+    x[0, 0] = 0.0
+    wanted = eval(text, {"np": np, "x": x})
+    np.testing.assert_allclose(numba.njit(namespace["call"])(x), wanted)
+
+
+def test_without_numba_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(tl.TangentlikeError, match="needs Numba") as caught:
+        tl.grad(lambda x: x * x * x, target="numba")(1.0)
+    assert re.search(r"tangentlike\[numba\]", caught.value.hint or "")

@@ -12,6 +12,7 @@ stands, under their own `np`; "-" stands where they do not.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import platform
 import sys
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import handwritten_kernels
 from kernels import KERNELS, Kernel
 
-COLUMNS = ("hand-written", "ours", "ours, example=", "autograd", "JAX")
+COLUMNS = ("hand-written", "ours", "ours, example=", "ours, Numba", "autograd", "JAX")
 
 
 def under(fn: Any, module: Any) -> Any:
@@ -46,6 +47,10 @@ def contenders(name: str, kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Ca
         found["hand-written"] = getattr(handwritten_kernels, name)
     found["ours"] = tl.value_and_grad(kernel.fn, wrt=wrt)
     found["ours, example="] = tl.value_and_grad(kernel.fn, wrt=wrt, example=args)
+    with contextlib.suppress(tl.TangentlikeError):  # (Numba is not there, or does not take it)
+        compiled = tl.value_and_grad(kernel.fn, wrt=wrt, target="numba")
+        compiled(*own(args))
+        found["ours, Numba"] = compiled
     try:
         import autograd
         import autograd.numpy as anp

@@ -15,7 +15,7 @@ from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..dispatch.repeated import repeated_call
 from ..errors import InternalError, TangentlikeError
-from ..frontend.owners import mark, mark_of
+from ..frontend.owners import mark
 from ..frontend.primal import (
     Primal,
     Wrt,
@@ -271,17 +271,6 @@ def _parts(result: Any, mode: str, has_aux: bool) -> tuple[Any, Any, Any]:
         return (None, *result) if has_aux else (None, result, None)
     value, bars = result
     return (value[0], bars, value[1]) if has_aux else (value, bars, None)
-
-
-def _plain(dressed: types.FunctionType) -> types.FunctionType:
-    """A compiler wants the emitted function itself, with no Python around it."""
-    emitted = dressed.__dict__["__tangentlike__"].emitted
-    assert isinstance(emitted, types.FunctionType)
-    for name in ("source", "stages"):
-        setattr(emitted, name, getattr(dressed, name))
-    mark(emitted, tangentlike=mark_of(dressed, "tangentlike"))
-    emitted.__module__, emitted.__qualname__ = dressed.__module__, dressed.__qualname__
-    return emitted
 
 
 @overload
@@ -614,9 +603,8 @@ def _dress(
 ) -> types.FunctionType:
     seeds = operator == "autodiff"
     made = Operator(operator, primal, lambda: derivation, about, seeds=seeds, shaped=shaped)
-    at_once = target != "numpy"  # (which may not be there, or has nothing to do)
-    dressed = hand_back(function, made, qualname, primal.signature, at_once)
-    return _plain(dressed) if target == "numba" else dressed
+    at_once = target not in ("numpy", "numba")  # (which may not be there, or has nothing to do)
+    return hand_back(function, made, qualname, primal.signature, at_once)
 
 
 def _remembered(

@@ -276,9 +276,12 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def replaced(derivation: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """What runs for a function of a derivation: the function itself unless somebody watches."""
+    """What runs for a function of a derivation: the function itself, or its compiled form, unless
+    somebody watches."""
     watcher = _WATCHER.get()
-    return function if watcher is None else watcher(derivation, function)
+    if watcher is not None:
+        return watcher(derivation, function)
+    return derivation.derived.compiled or function
 
 
 @contextlib.contextmanager

@@ -717,6 +717,12 @@ class Derivation:
         is, with a note that names the user's line."""
         error = refused_before(raised)
         derived = self._derived or self.derived
+        if derived.compiled is not None:
+            from ..numba.compiling import refusal_of
+
+            refusal = refusal_of(error, derived.origins)
+            if refusal is not None:
+                return refusal
         places = places_of(error, functions_of(derived), derived.origins)
         place = places[-1] if places else None
         translated = translated_error(error, place, self.primal.name)

@@ -28,6 +28,7 @@ from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
+from ..codegen.print.load import decorated
 from ..codegen.print.module import guarded, scopes_of, types_line
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
@@ -53,7 +54,7 @@ from .lending import (
 )
 from .table import Record, collecting, current, recording
 
-TARGETS = ("numpy", "cupy-fused")
+TARGETS = ("numpy", "cupy-fused", "numba")
 
 __all__ = ["Derived", "Request", "derive", "derive_in_any_form"]
 
@@ -71,7 +72,8 @@ class Derived:
     what the function itself gives of what lies outside, and of its parameters, where it is
     `exposed` to such callers. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
-    tests: it serves none of which they would decide otherwise.
+    tests: it serves none of which they would decide otherwise. `compiled` runs in the place of the
+    function where a compiler is asked for.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -95,6 +97,7 @@ class Derived:
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
     asked: Deciding = frozenset()
+    compiled: Callable[..., Any] | None = None
     again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +115,7 @@ class Derived:
     def moved(self, function: types.FunctionType, again: Callable[[], Derived]) -> Derived | None:
         """The same for another closure of the same code; None where its text may differ."""
         old = self.lowered.scope.fn
-        fixed = self.overwritten or self.lent
+        fixed = self.overwritten or self.lent or self.compiled
         if old is None or old.__code__ is not function.__code__ or fixed:
             return None
         cells = cells_between(old, function)
@@ -332,8 +335,8 @@ def _derive(
 ) -> Derived:
     if request.target not in TARGETS:
         raise UnsupportedError(
-            f"there is no target {request.target!r} yet",
-            hint=f"The targets are {' and '.join(map(repr, TARGETS))}.",
+            f"there is no target {request.target!r}",
+            hint=f"The targets are {', '.join(map(repr, TARGETS))}.",
         )
     with current().stage("lowered") as run:
         used = default_book() if book is None else book
@@ -436,6 +439,17 @@ def _finished(
     return contracted(made, facts) if request.target == "numpy" else made
 
 
+def _compilable(
+    functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
+) -> tuple[ir.Function, ...]:
+    """The functions as Numba takes them, for the target that asks for that."""
+    if request.target != "numba":
+        return functions
+    from ..numba.lowering import lowered
+
+    return lowered(functions, scopes_of(ir.Module(functions), scope, build.scopes))
+
+
 def _fused(
     functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
@@ -502,6 +516,7 @@ def _derived(
         run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, facts)
+        run.made = _compilable(run.made, request, lowered.scope, build)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
@@ -528,6 +543,7 @@ def _derived(
         build.real,
         build.record,
         asked,
+        compiled=decorated(module.main, made[module.main.name]) if module.main.decorators else None,
     )
     build.close()
     return derived

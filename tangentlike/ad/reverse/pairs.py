@@ -255,7 +255,8 @@ class CallConversion(ir.Rewriter):
         wanted = isinstance(stmt, ir.Assign)
         pair = context.callees.pair(call, self.active, context.kind_of, wanted)
         actuals = context.callees.bind(call)
-        tape = context.fresh(f"{call.fn.text.rpartition('.')[2]}_tape", OTHER)
+        own = call.fn.text.removesuffix(".py_func").removesuffix(".__wrapped__")
+        tape = context.fresh(f"{own.rpartition('.')[2]}_tape", OTHER)
         if isinstance(stmt, ir.Do):
             result: ir.Target = context.unread()
         else:

@@ -17,6 +17,7 @@ import numpy as np
 from ... import ir
 from ...frontend.lifting import PARTIAL, rebound_names
 from ...frontend.lower import Lowered, Scope
+from ...frontend.primal import is_compiled_python
 from ...ir.kind import NOTHING, UNKNOWN, Kind
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
@@ -53,10 +54,12 @@ def starred_name(expr: ir.Expr) -> str:
 
 
 def unwrapped(fn: ir.Ref) -> ir.Expr:
-    """What a `functools.partial` or a cached function of the module stands for."""
+    """What a `functools.partial`, or a cached or compiled function of the module stands for."""
     obj = fn.obj
     if isinstance(obj, functools._lru_cache_wrapper):
         return unwrapped(ir.Ref(f"{fn.text}.__wrapped__", obj.__wrapped__))
+    if is_compiled_python(obj):
+        return unwrapped(ir.Ref(f"{fn.text}.py_func", obj.py_func))
     if isinstance(obj, functools.partial):
         target = unwrapped(ir.Ref(f"{fn.text}.func", obj.func))
         args = (

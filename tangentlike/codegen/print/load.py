@@ -88,7 +88,7 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         loaded[fn.name].__renamed__ = renamed  # type: ignore[attr-defined]
         owner, _, method = fn.name.rpartition(".")
         if not owner:
-            siblings[fn.name].cell_contents = _decorated(fn, loaded[fn.name])
+            siblings[fn.name].cell_contents = decorated(fn, loaded[fn.name])
             continue
         members = {**classes.get(owner, {"__module__": loaded[fn.name].__module__})}
         classes[owner] = {**members, method: loaded[fn.name]}
@@ -97,11 +97,13 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
     return loaded
 
 
-def _decorated(fn: ir.Function, loaded: Any) -> Any:
-    """A function under its decorators, each of which is a call of a function without arguments."""
+def decorated(fn: ir.Function, loaded: Any) -> Any:
+    """A function under its decorators: functions, or calls of functions without arguments."""
     for decorator in reversed(fn.decorators):
-        assert isinstance(decorator, ir.Call) and isinstance(decorator.fn, ir.Ref)
-        loaded = decorator.fn.obj()(loaded)
+        called = isinstance(decorator, ir.Call)
+        ref = decorator.fn if isinstance(decorator, ir.Call) else decorator
+        assert isinstance(ref, ir.Ref)
+        loaded = (ref.obj() if called else ref.obj)(loaded)
     return loaded
 
 
@@ -167,8 +169,9 @@ def _compile(
 
 def _without_signature(tree: ast.FunctionDef) -> ast.FunctionDef:
     """The same function without annotations and with dummies for defaults: the live ones come
-    from the original function."""
+    from the original function. Dummies for decorators say where it begins."""
     old = tree.args
+    above: list[ast.expr] = [ast.copy_location(ast.Constant(None), d) for d in tree.decorator_list]
     dummies: list[ast.expr] = [ast.copy_location(ast.Constant(None), d) for d in old.defaults]
     args = ast.arguments(
         [_bare(a) for a in old.posonlyargs],
@@ -179,7 +182,7 @@ def _without_signature(tree: ast.FunctionDef) -> ast.FunctionDef:
         None if old.kwarg is None else _bare(old.kwarg),
         dummies,
     )
-    bare = ast.FunctionDef(tree.name, args, list(tree.body), [], None)
+    bare = ast.FunctionDef(tree.name, args, list(tree.body), above, None)
     if sys.version_info >= (3, 12):
         bare.type_params = []
     return ast.copy_location(bare, tree)

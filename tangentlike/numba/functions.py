@@ -1,0 +1,714 @@
+"""What Numba lacks and derivatives use, told to it: helpers of `tangentlike.runtime`, and functions
+of Python and NumPy that it does not know, or takes with fewer options.
+
+A form is for operands that Numba has none for; what it compiles itself stays as it is. An operand
+that no form takes is refused by Numba when it compiles.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+from .. import runtime
+
+KNOWN: set[Any] = set()  # the helpers of the runtime, and functions of ours, that Numba knows
+
+
+def _form(helper: Any) -> Callable[[Any], Any]:
+    """A decorator: what chooses the form of a function from the types of its operands."""
+
+    def tell(choose: Any) -> Any:
+        @functools.wraps(choose)
+        def chosen(*args: Any, **kwargs: Any) -> Any:
+            return _bare(choose(*args, **kwargs))
+
+        if (helper.__module__ or "").startswith("tangentlike."):
+            KNOWN.add(helper)
+        overload(helper, strict=False)(_bare(chosen))
+        return choose
+
+    return tell
+
+
+def _body(helper: Any) -> Callable[[Any], Any]:
+    """A decorator: the form of a function for operands of all types."""
+
+    def tell(body: Any) -> Any:
+        @functools.wraps(body)
+        def choose(*_: Any, **__: Any) -> Any:
+            return body
+
+        _form(helper)(choose)
+        return body
+
+    return tell
+
+
+def _bare(fn: Any) -> Any:
+    """A function without annotations: Numba compares those of a choice and of what it chooses."""
+    for each in (fn, getattr(fn, "__wrapped__", None)):
+        if each is not None:
+            each.__annotations__ = {}
+    return fn
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (types.Number, types.Boolean))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, types.Array)
+
+
+def _is_complex(x: Any) -> bool:
+    return isinstance(getattr(x, "dtype", x), types.Complex)
+
+
+def _floating(x: Any) -> Any:
+    """The dtype of the adjoint of an array or number of this type."""
+    dtype = getattr(x, "dtype", x)
+    inexact = isinstance(dtype, (types.Float, types.Complex))
+    return np.dtype(str(dtype)) if inexact else np.dtype(float)
+
+
+def _is_none(option: Any) -> bool:
+    """Whether an option is not given, or None."""
+    value = option.value if isinstance(option, types.Omitted) else option
+    return value is None or isinstance(value, types.NoneType)
+
+
+def _literal(option: Any) -> Any:
+    """What the type of an option says of its value; None where only the run knows."""
+    option = getattr(option, "value", option)
+    if isinstance(option, types.BaseTuple):
+        parts = tuple(map(_literal, option))
+        return None if None in parts else parts
+    return getattr(option, "literal_value", option if isinstance(option, (int, tuple)) else None)
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoints in the shape of their primals.
+
+
+def _clipping(rank: int) -> Any:
+    """The place in an array with axes of length 1 that a place in what it is broadcast to has."""
+    parts = "".join(f"min(place[{k}], shape[{k}] - 1), " for k in range(rank))
+    return register_jitable(eval(f"lambda place, shape: ({parts})"))
+
+
+_CLIPPED = [_clipping(rank) for rank in range(1, 8)]
+
+
+@_form(runtime.unbroadcast)
+def _unbroadcast(g: Any, like: Any) -> Any:
+    real = not _is_complex(like)
+    if real and _is_complex(g):
+        return lambda g, like: runtime.unbroadcast(g.real, like)
+    if _is_number(like):
+        return (lambda g, like: np.sum(g)) if _is_array(g) else (lambda g, like: g)
+    if not _is_array(like) or not _is_array(g):
+        return None
+    dtype, rank = _floating(like), like.ndim
+    if g.ndim > rank:
+        return lambda g, like: runtime.unbroadcast(np.sum(g, axis=0), like)
+    if g.ndim < rank:
+        return lambda g, like: runtime.unbroadcast(np.expand_dims(g, 0), like)
+    if rank == 0 or rank > len(_CLIPPED):
+        return (lambda g, like: g) if rank == 0 else None
+    clipped, exact = _CLIPPED[rank - 1], g.dtype == like.dtype
+
+    def summed(g: Any, like: Any) -> Any:
+        if g.shape == like.shape:
+            return g if exact else g.astype(dtype)
+        total = np.zeros(like.shape, dtype)
+        for place in np.ndindex(g.shape):
+            total[clipped(place, like.shape)] += g[place]
+        return total
+
+    return summed
+
+
+@_form(runtime.broadcast_like)
+def _broadcast_like(g: Any, y: Any) -> Any:
+    if _is_number(y):
+        return (lambda g, y: g.real) if _is_complex(g) and not _is_complex(y) else lambda g, y: g
+    if not _is_array(y) or (_is_complex(g) and not _is_complex(y)):
+        return None
+    dtype = _floating(y)
+
+    def spread(g: Any, y: Any) -> Any:
+        full = np.empty(y.shape, dtype)
+        full[...] = g
+        return full
+
+    return spread
+
+
+@_body(runtime.unreduce)
+def _unreduce(g: Any, like: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return runtime.broadcast_like(runtime.kept(g, axis, keepdims), like)
+
+
+@_form(runtime.kept)
+def _kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if _is_none(axis) or _literal(keepdims) is True:
+        return lambda g, axis=None, keepdims=False: g
+    return lambda g, axis=None, keepdims=False: np.expand_dims(g, axis)
+
+
+@_form(runtime.zeros_like)
+def _zeros_like(x: Any) -> Any:
+    dtype = _floating(x)
+    if _is_number(x):
+        zero = dtype.type(0)
+        return lambda x: zero
+    if isinstance(x, (types.List, types.UniTuple)):
+        return lambda x: [runtime.zeros_like(item) for item in x]
+    return (lambda x: np.zeros(x.shape, dtype)) if _is_array(x) else None
+
+
+@_form(runtime.ones_like)
+def _ones_like(x: Any) -> Any:
+    dtype = _floating(x)
+    if _is_number(x):
+        one = dtype.type(1)
+        return lambda x: one
+    return (lambda x: np.ones(x.shape, dtype)) if _is_array(x) else None
+
+
+@_form(runtime.scalar_seed)
+def _scalar_seed(y: Any) -> Any:
+    real = not _is_complex(y) and (_is_number(y) or (_is_array(y) and y.ndim == 0))
+    return _ones_like(y) if real else None
+
+
+@_form(runtime.require_scalar)
+def _require_scalar(y: Any) -> Any:
+    return (lambda y: None) if _scalar_seed(y) is not None else None
+
+
+@_form(runtime.require_real)
+def _require_real(x: Any) -> Any:
+    return None if _is_complex(x) else lambda x: x
+
+
+@_form(runtime.conj)
+def _conj(x: Any) -> Any:
+    return (lambda x: np.conj(x)) if _is_complex(x) else lambda x: x
+
+
+@_form(runtime.reshape_like)
+def _reshape_like(g: Any, like: Any) -> Any:
+    if _is_number(like):
+        return (lambda g, like: g.flat[0]) if _is_array(g) else lambda g, like: g
+    return lambda g, like: np.ascontiguousarray(g).reshape(like.shape)
+
+
+@_form(runtime.copy)
+def _copy(x: Any) -> Any:
+    if _is_number(x):
+        return lambda x: x
+    return (lambda x: x.copy()) if _is_array(x) else None
+
+
+@_form(runtime.add_at)
+def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
+    if isinstance(x_bar, types.List) and isinstance(key, types.Integer):
+
+        def item(x_bar: Any, key: Any, g: Any) -> Any:
+            x_bar[key] = x_bar[key] + g
+            return x_bar
+
+        return item
+    if not _is_array(x_bar):
+        return None
+    if isinstance(key, (types.Integer, types.EllipsisType)):
+
+        def one(x_bar: Any, key: Any, g: Any) -> Any:
+            x_bar[key] += g
+            return x_bar
+
+        return one
+    if not _is_array(key) or key.ndim != 1:
+        return None
+    if isinstance(key.dtype, types.Boolean):
+
+        def at_mask(x_bar: Any, key: Any, g: Any) -> Any:
+            x_bar[key] += g
+            return x_bar
+
+        return at_mask
+    by_row = _is_array(g) and g.ndim == x_bar.ndim
+
+    def rows(x_bar: Any, key: Any, g: Any) -> Any:
+        for place in range(len(key)):
+            x_bar[key[place]] += g[place if g.shape[0] > 1 else 0]
+        return x_bar
+
+    def alike(x_bar: Any, key: Any, g: Any) -> Any:
+        for place in range(len(key)):
+            x_bar[key[place]] += g
+        return x_bar
+
+    return rows if by_row else alike
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoints of products, of factors and of sums that run along an axis.
+
+
+@_form(runtime.swap_last)
+def _swap_last(x: Any) -> Any:
+    if not _is_array(x) or x.ndim < 2:
+        return lambda x: x
+    return (lambda x: x.T) if x.ndim == 2 else lambda x: np.swapaxes(x, -1, -2)
+
+
+@_body(runtime.adjoint_matrix)
+def _adjoint_matrix(x: Any) -> Any:
+    return runtime.conj(runtime.swap_last(x))
+
+
+@_form(runtime.matmul_bar_a)
+def _matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
+    match getattr(a, "ndim", 0), getattr(b, "ndim", 0):
+        case (2, 2):
+            return lambda g, a, b: g @ runtime.conj(b).T
+        case (2, 1):
+            return lambda g, a, b: np.outer(g, runtime.conj(b))
+        case (1, 2):
+            return lambda g, a, b: runtime.conj(b) @ g
+        case (1, 1):
+            return lambda g, a, b: g * runtime.conj(b)
+    return None
+
+
+@_form(runtime.matmul_bar_b)
+def _matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
+    match getattr(a, "ndim", 0), getattr(b, "ndim", 0):
+        case (2, 2 | 1):
+            return lambda g, a, b: runtime.conj(a).T @ g
+        case (1, 2):
+            return lambda g, a, b: np.outer(runtime.conj(a), g)
+        case (1, 1):
+            return lambda g, a, b: g * runtime.conj(a)
+    return None
+
+
+_form(runtime.dot_bar_a)(_matmul_bar_a)
+_form(runtime.dot_bar_b)(_matmul_bar_b)
+
+
+@_form(runtime.undiag)
+def _undiag(g: Any, v: Any, k: Any = 0) -> Any:
+    if _is_array(v) and v.ndim == 1:
+        return lambda g, v, k=0: np.diag(g, k)
+    return lambda g, v, k=0: runtime.undiagonal(g, v, k)
+
+
+@_body(runtime.undiagonal)
+def _undiagonal(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    total = np.zeros(like.shape, g.dtype)
+    for place in range(len(g)):
+        total[place - min(offset, 0), place + max(offset, 0)] = g[place]
+    return total
+
+
+@_body(runtime.untrace)
+def _untrace(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    total = np.zeros(like.shape)
+    for place in range(min(like.shape[0] + min(offset, 0), like.shape[1] - max(offset, 0))):
+        total[place - min(offset, 0), place + max(offset, 0)] = g
+    return total
+
+
+@_body(runtime.transposed_inverse)
+def _transposed_inverse(x: Any) -> Any:
+    return runtime.adjoint_matrix(np.linalg.inv(x))
+
+
+@_body(runtime.inverse_of_lower)
+def _inverse_of_lower(x: Any) -> Any:
+    return np.linalg.inv(x)
+
+
+@_body(runtime.half_lower)
+def _half_lower(x: Any) -> Any:
+    lower = np.tril(x)
+    for place in range(len(lower)):
+        lower[place, place] *= 0.5
+    return lower
+
+
+@_form(runtime.onto_triangle)
+def _onto_triangle(g: Any, lower: Any = True, hermitian: Any = True) -> Any:
+    if _is_complex(g):
+        return None
+    named = isinstance(lower, (types.UnicodeType, types.StringLiteral))
+
+    def halved(g: Any, lower: Any = True, hermitian: Any = True) -> Any:
+        half = runtime.half_lower(g + g.T)
+        below = lower in ("L", "l") if named else lower
+        return half if below else np.ascontiguousarray(half.T)
+
+    return halved
+
+
+@_form(runtime.cholesky_bar)
+def _cholesky_bar(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
+    if isinstance(inverse, types.Array):
+
+        def shared(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
+            inner = runtime.half_lower(runtime.adjoint_matrix(factor) @ factor_bar)
+            both = runtime.adjoint_matrix(inverse) @ inner @ inverse
+            return runtime.onto_triangle(both, lower)
+
+        return shared
+
+    def alone(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
+        return runtime.cholesky_bar(factor, factor_bar, lower, np.linalg.inv(factor))
+
+    return alone
+
+
+@_form(runtime.uncumprod)
+def _uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
+    if not _is_array(x) or x.ndim != 1:
+        return None
+
+    def by_entry(g: Any, x: Any, axis: Any = None) -> Any:
+        made, after, before = np.zeros(len(x)), np.zeros(len(x) + 1), 1.0
+        for k in range(len(x) - 1, -1, -1):
+            after[k] = g[k] + (x[k + 1] * after[k + 1] if k + 1 < len(x) else 0.0)
+        for k in range(len(x)):
+            made[k] = before * after[k]
+            before = before * x[k]
+        return made
+
+    return by_entry
+
+
+@_form(runtime.solve_bar_a)
+def _solve_bar_a(b_bar: Any, y: Any, a: Any, b: Any) -> Any:
+    if not _is_array(y) or not _is_array(a) or a.ndim != 2:
+        return None
+    if y.ndim == 1:
+        return lambda b_bar, y, a, b: -np.outer(b_bar, runtime.conj(y))
+    return lambda b_bar, y, a, b: -(b_bar @ runtime.conj(y).T)
+
+
+@_form(runtime.untake)
+def _untake(g: Any, like: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
+    plain = isinstance(mode, (types.Omitted, str)) or _literal(mode) == "raise"
+    known = _is_array(like) and like.ndim == 1 and _is_array(indices) and indices.ndim == 1
+    if not plain or not known:
+        return None
+    return lambda g, like, indices, axis=None, mode="raise": runtime.add_at(
+        np.zeros(len(like)), indices, g
+    )
+
+
+@register_jitable
+def _slope_at(x, xp, fp):
+    if not xp[0] <= x <= xp[-1]:
+        return 0.0
+    k = min(max(np.searchsorted(xp, x, side="right") - 1, 0), len(xp) - 2)
+    return (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
+
+
+@_form(runtime.interp_slope)
+def _interp_slope(x: Any, xp: Any, fp: Any) -> Any:
+    if not _is_array(xp) or not _is_array(fp):
+        return None
+    if _is_number(x):
+        return lambda x, xp, fp: _slope_at(x, xp, fp)
+
+    def each(x: Any, xp: Any, fp: Any) -> Any:
+        made = np.empty(x.shape)
+        for place in np.ndindex(x.shape):
+            made[place] = _slope_at(x[place], xp, fp)
+        return made
+
+    return each
+
+
+@_form(runtime.extremum_share)
+def _extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
+    which, everywhere = _literal(axis), where is True or isinstance(where, types.Omitted)
+    if not _is_array(x) or not everywhere or (which is None and not _is_none(axis)):
+        return None
+    if which is None:
+
+        def shares(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
+            hit = np.where(x == y, 1.0, 0.0)
+            return hit / max(np.sum(hit), 1.0)
+
+        return shares
+
+    def along(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
+        hit = np.where(x == y, 1.0, 0.0)
+        return hit / np.maximum(np.sum(hit, axis=which, keepdims=True), 1.0)
+
+    return along
+
+
+@_form(runtime.uncumsum)
+def _uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
+    if not _is_array(g) or g.ndim != 1 or not _is_array(like) or like.ndim != 1:
+        return None
+    return lambda g, like, axis=None: np.cumsum(g[::-1])[::-1]
+
+
+# --------------------------------------------------------------------------------------------------
+# Partials with a guard, entry by entry.
+
+
+@numba.vectorize
+def _share(a: Any, b: Any) -> Any:
+    return 1.0 if a > b else 0.5 if a == b else 0.0
+
+
+@numba.vectorize
+def _reciprocal(x: Any) -> Any:
+    return 1.0 / x if x != 0 else 0.0 * x
+
+
+@numba.vectorize
+def _ratio(a: Any, b: Any) -> Any:
+    return a / b if b != 0 else 0.0 * a
+
+
+@numba.vectorize
+def _log(x: Any) -> Any:
+    return np.log(x) if x != 0 else 0.0 * x
+
+
+@numba.vectorize
+def _slope(x: Any, p: Any) -> Any:
+    return p * x ** (p - 1.0) if p != 0 else 0.0 * x
+
+
+@numba.vectorize
+def _weight(a: Any, y: Any) -> Any:
+    if a == y and np.isinf(y):
+        return 1.0 if a > 0 else 0.5
+    return np.exp(a - y)
+
+
+@numba.vectorize
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """`np.heaviside` of real numbers and arrays."""
+    return 1.0 if x > 0 else 0.0 if x < 0 else at_zero if x == 0 else x + at_zero
+
+
+@_body(runtime.greater_share)
+def _greater_share(a: Any, b: Any) -> Any:
+    return _share(a, b)
+
+
+@_body(runtime.reciprocal_or_zero)
+def _reciprocal_or_zero(x: Any) -> Any:
+    return _reciprocal(x)
+
+
+@_body(runtime.ratio_or_zero)
+def _ratio_or_zero(a: Any, b: Any) -> Any:
+    return _ratio(a, b)
+
+
+@_body(runtime.log_or_zero)
+def _log_or_zero(x: Any) -> Any:
+    return _log(x)
+
+
+@_body(runtime.power_slope)
+def _power_slope(x: Any, p: Any) -> Any:
+    return _slope(x, p)
+
+
+@_body(runtime.exp_of_difference)
+def _exp_of_difference(a: Any, y: Any) -> Any:
+    return _weight(a, y)
+
+
+# --------------------------------------------------------------------------------------------------
+# Functions of Python and NumPy.
+
+
+@_form(reversed)
+def _reversed(rounds: Any) -> Any:
+    if isinstance(rounds, types.RangeType):
+
+        def backwards(rounds: Any) -> Any:
+            last = rounds.start + (len(rounds) - 1) * rounds.step
+            return range(last, rounds.start - rounds.step, -rounds.step)
+
+        return backwards
+    if isinstance(rounds, (types.Array, types.BaseTuple, types.List, types.ListType)):
+        return lambda rounds: rounds[::-1]
+    return None
+
+
+def _reduction(function: Any, reduced: Any = None, one_by_one: bool = True) -> None:
+    """Tell the forms of a reduction, of what it is along one axis: for all axes of a tuple, where
+    these may be reduced one by one, and for results that keep the axes."""
+
+    def choose(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        which, kept = _literal(axis), _literal(keepdims) is True
+        if not _is_array(a) or isinstance(which, bool) or which is None:
+            return None
+        if isinstance(which, int):
+            return along(a.ndim, which % a.ndim, kept)
+        last, *others = sorted({n % a.ndim for n in which}, reverse=True)
+        rest = tuple(others)
+        if not rest:
+            return along(a.ndim, last, kept)
+        if not one_by_one:
+            return None
+        if kept:
+            return lambda a, axis=None, keepdims=False: function(
+                function(a, axis=last, keepdims=True), axis=rest, keepdims=True
+            )
+        return lambda a, axis=None, keepdims=False: function(function(a, axis=last), axis=rest)
+
+    def along(rank: int, which: int, kept: bool) -> Any:
+        if rank == 1:
+            if kept:
+                return lambda a, axis=None, keepdims=False: np.full(1, function(a))
+            return lambda a, axis=None, keepdims=False: function(a)
+        if kept:
+            return lambda a, axis=None, keepdims=False: np.expand_dims(
+                function(a, axis=which), which
+            )
+        return None if reduced is None else lambda a, axis=None, keepdims=False: reduced(a, which)
+
+    _form(function)(choose)
+
+
+def _folding(of_rows: Any) -> Any:
+    """A reduction along one axis, of what it makes of two of the slices."""
+    of_two = register_jitable(of_rows)
+
+    def fold(a: Any, axis: Any) -> Any:
+        rows = np.moveaxis(a, axis, 0)
+        found = rows[0].copy()
+        for place in range(1, len(rows)):
+            found = of_two(found, rows[place])
+        return found
+
+    return register_jitable(_bare(fold))
+
+
+@register_jitable
+def _mean(a, axis):
+    return np.sum(a, axis=axis) / a.shape[axis]
+
+
+@register_jitable
+def _variance(a, axis):
+    rest = a - np.expand_dims(np.sum(a, axis=axis) / a.shape[axis], axis)
+    return np.sum(rest * rest, axis=axis) / a.shape[axis]
+
+
+@register_jitable
+def _deviation(a, axis):
+    return np.sqrt(_variance(a, axis))
+
+
+_reduction(np.sum)
+_reduction(np.var, _variance, one_by_one=False)
+_reduction(np.std, _deviation, one_by_one=False)
+_reduction(np.mean, _mean)
+_reduction(np.max, _folding(lambda a, b: np.maximum(a, b)))
+_reduction(np.min, _folding(lambda a, b: np.minimum(a, b)))
+_reduction(np.prod, _folding(lambda a, b: a * b))
+
+
+@_form(np.expand_dims)
+def _expand_dims(a: Any, axis: Any) -> Any:
+    axes = _literal(axis)
+    if not _is_array(a) or not isinstance(axes, tuple):
+        return None
+    rank = a.ndim + len(axes)
+    first, *others = sorted(n % rank for n in axes)
+    rest = tuple(others)
+    if not rest:
+        return lambda a, axis: np.expand_dims(a, first)
+    return lambda a, axis: np.expand_dims(np.expand_dims(a, first), rest)
+
+
+@_form(np.roll)
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    which = _literal(axis)
+    if not _is_array(a) or not isinstance(which, int) or not isinstance(shift, types.Integer):
+        return None
+
+    def along(a: Any, shift: Any, axis: Any = None) -> Any:
+        made = np.empty_like(a)
+        rows, moved = np.moveaxis(a, which, 0), np.moveaxis(made, which, 0)
+        begin = shift % max(len(rows), 1)
+        moved[begin:] = rows[: len(rows) - begin]
+        moved[:begin] = rows[len(rows) - begin :]
+        return made
+
+    return along
+
+
+def _are_arrays(rows: Any) -> bool:
+    return isinstance(rows, (types.List, types.ListType)) and _is_array(rows.dtype)
+
+
+@register_jitable
+def _stacked(rows):
+    made = np.empty((len(rows), *rows[0].shape), rows[0].dtype)
+    for place in range(len(rows)):
+        made[place] = rows[place]
+    return made
+
+
+@register_jitable
+def _joined(rows):
+    length = 0
+    for row in rows:
+        length += row.shape[0]
+    made = np.empty((length, *rows[0].shape[1:]), rows[0].dtype)
+    begin = 0
+    for row in rows:
+        made[begin : begin + row.shape[0]] = row
+        begin += row.shape[0]
+    return made
+
+
+@_form(np.array)
+def _array(object: Any, dtype: Any = None) -> Any:
+    whole = _is_none(dtype) and _are_arrays(object)
+    return (lambda object, dtype=None: _stacked(object)) if whole else None
+
+
+@_form(np.stack)
+def _stack(arrays: Any, axis: Any = 0) -> Any:
+    which = _literal(axis)
+    if not _are_arrays(arrays) or which is None:
+        return None
+    if which == 0:
+        return lambda arrays, axis=0: _stacked(arrays)
+    return lambda arrays, axis=0: np.moveaxis(_stacked(arrays), 0, which)
+
+
+@_form(np.concatenate)
+def _concatenate(arrays: Any, axis: Any = 0) -> Any:
+    whole = _are_arrays(arrays) and _literal(axis) == 0
+    return (lambda arrays, axis=0: _joined(arrays)) if whole else None
+
+
+@_form(np.diagonal)
+def _diagonal(a: Any, offset: Any = 0) -> Any:
+    matrix = _is_array(a) and a.ndim == 2
+    return (lambda a, offset=0: np.diag(a, offset)) if matrix else None

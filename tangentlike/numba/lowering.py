@@ -1,0 +1,89 @@
+"""The functions of a derivative in the few words of NumPy that Numba takes otherwise.
+
+Most of what Numba lacks has a form in `functions`, so that the text stays as it is. Here are the
+universal functions, of which Numba makes chains of its own: `np.matmul(a, b)` is `a @ b`, an
+`out=` stands by position, and `np.add.at` and its like are functions of ours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ir, runtime
+from ..errors import UnsupportedError
+from ..frontend.resolve import Scope
+from .compiling import compiled, numba_module
+
+_MATMUL = ir.Ref("@", operator.matmul)
+
+
+def lowered(
+    functions: Sequence[ir.Function], scopes: Mapping[str, Scope]
+) -> tuple[ir.Function, ...]:
+    """The functions as Numba takes them, each with `@compiled` above it; `scopes` are those that
+    they are read in, by their names."""
+    numba_module()
+    return tuple(_Lowering(scopes[fn.name]).function(fn) for fn in functions)
+
+
+class _Lowering(ir.Rewriter):
+    """One function's expressions."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def function(self, fn: ir.Function) -> ir.Function:
+        for stmt in ir.statements(fn.body):
+            _refuse_unknown(stmt)
+        above = ir.Ref(compiled.__name__, compiled)
+        return dataclasses.replace(self.rewritten(fn), decorators=(above,))
+
+    def expression(self, expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, self.expression)
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
+                return _call(expr, obj, args, dict(kwargs))
+            case ir.Ref(text=text) if text.endswith(".py_func"):  # (what Numba compiled is called)
+                name = text.removesuffix(".py_func")
+                return ir.Ref(name, self._scope.lookup(name)) if "." not in name else expr
+        return expr
+
+
+def _call(
+    call: ir.Call, obj: Any, args: tuple[ir.Expr, ...], kwargs: dict[str, ir.Expr]
+) -> ir.Expr:
+    from . import functions
+
+    if obj is np.matmul and len(args) == 2 and not kwargs:
+        return dataclasses.replace(call, fn=_MATMUL)
+    if obj is np.heaviside and len(args) == 2 and not kwargs:
+        return dataclasses.replace(call, fn=ir.Ref("heaviside", functions.heaviside))
+    if obj == np.add.at:
+        return dataclasses.replace(call, fn=ir.Ref("add_at", runtime.add_at))
+    if obj == np.add.reduce:
+        return dataclasses.replace(call, fn=ir.Ref("np.sum", np.sum))
+    if isinstance(obj, np.ufunc) and kwargs.keys() == {"out"} and len(args) == obj.nin:
+        return dataclasses.replace(call, args=(*args, kwargs["out"]), kwargs=())
+    return call
+
+
+def _refuse_unknown(stmt: ir.Stmt) -> None:
+    """Refuse a helper of the runtime that Numba knows no form of."""
+    from .functions import KNOWN
+
+    for part in ir.walk_statement(stmt):
+        if isinstance(part, ir.Ref) and isinstance(part.obj, (types.FunctionType, type)):
+            ours = (part.obj.__module__ or "").startswith("tangentlike.runtime")
+            if ours and part.obj not in KNOWN:
+                raise UnsupportedError(
+                    f"the derivative calls `{part.text}` of tangentlike.runtime here, which has "
+                    "no form for Numba",
+                    stmt.origin.place,
+                    'Leave target= out: target="numpy" takes it.',
+                )
