@@ -98,9 +98,10 @@ def grad(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
         Numbers at the end may be left out where they have defaults.
-    target : {"numpy", "cupy-fused"}
+    target : {"numpy", "cupy-fused", "numba"}
         What runs the emitted function; with "cupy-fused", chains of elementwise operations are
-        functions that `cupy.fuse` makes one kernel of.
+        functions that `cupy.fuse` makes one kernel of; with "numba", Numba compiles it at its first
+        call for each types of arguments.
     check_finite : bool
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).

@@ -72,8 +72,7 @@ class Derived:
     what the function itself gives of what lies outside, and of its parameters, where it is
     `exposed` to such callers. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
-    tests: it serves none of which they would decide otherwise. `compiled` runs in the place of the
-    function where a compiler is asked for.
+    tests: it serves none of which they would decide otherwise.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -97,7 +96,6 @@ class Derived:
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
     asked: Deciding = frozenset()
-    compiled: Callable[..., Any] | None = None
     again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +105,12 @@ class Derived:
     @property
     def function(self) -> Callable[..., Any]:
         return self.functions[-1]
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., Any] | None:
+        """What runs in the place of the function where a compiler is asked for."""
+        main = self.module.main
+        return decorated(main, self.function) if main.decorators else None
 
     def whole(self) -> Derived:
         """Itself; of one that was `moved`, made again: `module` is that of the other closure."""
@@ -543,7 +547,6 @@ def _derived(
         build.real,
         build.record,
         asked,
-        compiled=decorated(module.main, made[module.main.name]) if module.main.decorators else None,
     )
     build.close()
     return derived
