@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 Case = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -363,6 +364,7 @@ LINALG: list[Case] = [
     case(np.linalg.solve, spd(3, 2), signed(2, 3, 2)),
     case(np.linalg.solve, spd(3), signed(2, 3, 2)),
     *[case(np.linalg.inv, a) for a in (spd(3), spd(2, 2))],
+    *[case(scipy.linalg.inv, spd(3)), case(scipy.linalg.det, signed(3, 3))],
     *[case(np.linalg.det, a) for a in (spd(3), signed(3, 3), signed(2, 3, 3), signed(1, 1))],
     *[case(np.linalg.pinv, a) for a in (signed(3, 3), signed(4, 2), signed(2, 4), signed(2, 3, 2))],
     *[case(np.linalg.matrix_power, spd(3), n) for n in (0, 1, 2, 3, -1, -2)],
