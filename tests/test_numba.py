@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,47 @@ def test_what_lies_outside_and_changes_is_compiled_again(monkeypatch: pytest.Mon
     np.testing.assert_allclose(df(x, 3), 2.0 * np.cos(x) * [1.0, 5.0, 1.0])
     WEIGHTS[0] = 0.0
     np.testing.assert_allclose(df(x, 3), 2.0 * np.cos(x) * [0.0, 5.0, 0.0])
+
+
+def test_what_modules_hold_and_functions_of_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = types.ModuleType("settings")
+    settings.__dict__.update(rate=2.0, kind="plain", steps=(2, 3))
+    monkeypatch.setitem(globals(), "settings", settings)
+    df = tl.grad(by_settings, target="numba")
+    assert df(3.0) == 2.0 * 2 * 3
+    settings.__dict__["rate"] = 5.0
+    assert df(3.0) == 5.0 * 2 * 3
+    settings.__dict__["steps"] = (1, 3)
+    assert df(3.0) == 5.0 * 1 * 3
+    monkeypatch.setitem(globals(), "rounds", lambda steps: 7)
+    assert df(3.0) == 5.0 * 7
+
+
+def rounds(steps):
+    return steps[0] * steps[1]
+
+
+def by_settings(x):
+    total = 0.0
+    for _ in range(rounds(settings.steps)):  # noqa: F821
+        total += settings.rate * x  # noqa: F821
+    return total
+
+
+def test_defaults_of_helpers_are_part_of_what_is_kept() -> None:
+    def made(factor: float) -> Any:
+        def helper(v, k=factor):
+            return int(v * 0 + k)
+
+        def f(x):
+            total = 0.0
+            for _ in range(helper(3)):
+                total += x
+            return total
+
+        return tl.grad(f, target="numba")
+
+    assert [made(2.0)(1.0), made(5.0)(1.0), made(2.0)(1.0)] == [2.0, 5.0, 2.0]
 
 
 def test_a_closure_whose_cell_changes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import linecache
 import os
@@ -72,7 +73,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if self._reach.outer and not self._reach.holds():
+        if not self._reach.holds():
             self._reach = _Reach(self.__wrapped__)
             self.dispatcher = self._reach.dispatcher()
         return self.dispatcher(*args, **kwargs)
@@ -83,6 +84,7 @@ class _Reach:
 
     def __init__(self, fn: types.FunctionType) -> None:
         self.outer: list[tuple[Reader, Any]] = []  # data outside: how it is read, what it was
+        self._functions: list[tuple[Reader, Any]] = []  # the same of functions
         self._main = fn
         self._codes: dict[types.FunctionType, types.CodeType] = {}
         self._called: dict[types.FunctionType, dict[str, types.FunctionType]] = {}
@@ -94,17 +96,27 @@ class _Reach:
         self._codes[fn] = code = self._code(fn)
         for name in _names(code):
             read = _reader(fn, name)
-            value: Any = None if read is None else read()
-            value = value.__wrapped__ if isinstance(value, Compiled) else value
-            if isinstance(value, types.FunctionType) and not _is_known(value):
-                self._called[fn][name] = value
-                if value not in self._called:
-                    self._follow(value)
-            elif is_compiled_python(value):  # (what it computes is part of what this one does)
-                if value.py_func not in self._called:
-                    self._follow(value.py_func)
-            elif read is not None and _is_data(value):
+            if read is None:
+                continue
+            value = read()
+            if isinstance(value, types.ModuleType):
+                self.outer += _data_of(value, code)
+            elif _is_data(value):
                 self.outer.append((read, _kept(value)))
+            elif callable(value):
+                self._functions.append((read, value))
+                self._follow_called(fn, name, value)
+
+    def _follow_called(self, fn: types.FunctionType, name: str, value: Any) -> None:
+        value = value.__wrapped__ if isinstance(value, Compiled) else value
+        if isinstance(value, types.FunctionType) and not _is_known(value):
+            self._called[fn][name] = value
+        elif is_compiled_python(value):  # (what it computes is part of what this one does)
+            value = value.py_func
+        else:
+            return
+        if value not in self._called:
+            self._follow(value)
 
     def _code(self, fn: types.FunctionType) -> types.CodeType:
         """The code of a function; of an emitted one, where all names outside it are global."""
@@ -116,7 +128,8 @@ class _Reach:
 
     def holds(self) -> bool:
         """Whether what is read outside is what it was."""
-        return all(_is_same(read(), known) for read, known in self.outer)
+        functions = all(read() is known for read, known in self._functions)
+        return functions and all(_is_same(read(), known) for read, known in self.outer)
 
     def dispatcher(self) -> Any:
         """Numba's object for the function; nothing is compiled yet."""
@@ -143,6 +156,7 @@ class _Reach:
         for fn, code in self._codes.items():
             text = self._texts.get(fn.__code__.co_filename)
             parts.update(_bytes_of(code) if text is None else text.encode())
+            parts.update(_bytes_of((fn.__defaults__, fn.__kwdefaults__)))
         for _, value in self.outer:
             parts.update(_bytes_of(value))
         return parts.hexdigest()[:16]
@@ -176,10 +190,20 @@ def _is_known(fn: types.FunctionType) -> bool:
     return fn in KNOWN or fn.__module__.partition(".")[0] in ("numpy", "numba")
 
 
+def _data_of(module: types.ModuleType, code: types.CodeType) -> Iterator[tuple[Reader, Any]]:
+    """The data of a module that code may read as `module.name`."""
+    if module.__name__.partition(".")[0] in ("numpy", "math", "cmath"):
+        return
+    for name in _names(code):
+        value = getattr(module, name, None)
+        if _is_data(value):
+            yield functools.partial(getattr, module, name, None), _kept(value)
+
+
 def _is_data(value: Any) -> bool:
     if isinstance(value, tuple):
-        return any(map(_is_data, value))
-    return isinstance(value, (int, float, complex, np.ndarray, np.generic))
+        return all(map(_is_data, value))
+    return isinstance(value, (int, float, complex, str, bytes, np.ndarray, np.generic))
 
 
 def _kept(value: Any) -> Any:
@@ -203,6 +227,8 @@ def _bytes_of(value: Any) -> bytes:
         return value.co_code + repr(value.co_names).encode() + parts
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}".encode() + value.tobytes()
+    if isinstance(value, (tuple, list)):
+        return b"(" + b",".join(map(_bytes_of, value)) + b")"
     return repr(value).encode()
 
 
