@@ -154,6 +154,17 @@ def scaled(v, p):
     return np.sin(v) * p * FACTOR
 
 
+def warped(x, y):
+    n, m = len(x), len(y)
+    cost = np.full((n + 1, m + 1), np.inf)
+    cost[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            least = min(cost[i - 1, j], cost[i, j - 1], cost[i - 1, j - 1])
+            cost[i, j] = (x[i - 1] - y[j - 1]) ** 2 + least
+    return cost[n, m]
+
+
 def vector(n):
     return RNG.standard_normal(n)
 
@@ -177,6 +188,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (picked, (vector(5), np.array([0, 3, 3, 1]))),
     (collected, (vector(4), 3)),
     (of_callees, (vector(4), 4)),
+    (warped, (vector(5), vector(6))),
 ]
 NAMES = [fn.__name__ for fn, _ in CASES]
 
@@ -371,12 +383,21 @@ def rolled(x):
     return np.sum(np.roll(x, (1, 1), axis=(0, 1)) * x)
 
 
+def no_form_in_a_loop(x):
+    total = 0.0
+    for k in range(2):
+        total += np.linalg.svd(x * k)[1][0]
+    return total
+
+
 def of_lists(x):
     table = {"a": [x, x * x]}
     return table["a"][1]
 
 
-@pytest.mark.parametrize("fn", [no_form, rolled, of_lists], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "fn", [no_form, no_form_in_a_loop, rolled, of_lists], ids=lambda f: f.__name__
+)
 def test_what_numba_does_not_take_is_refused_with_its_line(fn: Callable[..., Any]) -> None:
     given = 3.0 if fn is of_lists else np.eye(3)
     with pytest.raises(tl.UnsupportedError) as caught:
@@ -505,7 +526,7 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
         (np.ones(4), x[:, 0], x),
         (2.0, row, g[0]),
     ]
-    written = {runtime.add_at, runtime.require_scalar}
+    written = {runtime.add_at, runtime.require_scalar, runtime.require_floats}
     assert {f for f in KNOWN if f.__module__.startswith("tangentlike.runtime")} == (
         calls.keys() | written
     )

@@ -199,6 +199,12 @@ def _require_real(x: Any) -> Any:
     return None if _is_complex(x) else lambda x: x
 
 
+@_form(runtime.require_floats)
+def _require_floats(x: Any, listed: Any = False) -> Any:
+    rounds = _is_array(x) and isinstance(x.dtype, (types.Integer, types.Boolean))
+    return None if rounds else lambda x, listed=False: None
+
+
 @_form(runtime.conj)
 def _conj(x: Any) -> Any:
     return (lambda x: np.conj(x)) if _is_complex(x) else lambda x: x
