@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.codegen.print.short_forms import SHORT
+from tangentlike.codegen.print.short_forms import fitting
 from tangentlike.runtime import require_types
 from tangentlike.runtime.stated_types import required_by
 from tests import agreement
@@ -133,7 +133,7 @@ def test_a_saved_text_is_right_or_says_what_it_was_made_for(f, every, way):
             try:
                 got, expected = slopes_of(run, f, args, wrt)
             except TypeError as error:
-                if "this derivative was made for arguments of other types" not in str(error):
+                if "this derivative was made for" not in str(error):
                     raise
                 refused += 1
             else:
@@ -187,7 +187,8 @@ def test_the_check_of_a_standalone_file_is_the_same():
         itertools.product(texts, repeat=2), itertools.product(values, repeat=2)
     ):
         stated = f"a, b: {one}" if one == other else f"a: {one}, b: {other}"
-        assert accepts(require_types, stated, x, y) == accepts(SHORT["require_types"], stated, x, y)
+        fits = eval(str(fitting(stated)), {"np": np}, {"a": x, "b": y})
+        assert accepts(require_types, stated, x, y) == fits
 
 
 def accepts(check: Any, *stated: Any) -> bool:

@@ -2,13 +2,15 @@
 
 The runtime's own helpers serve lists, dicts, objects, sparse matrices and arrays of other
 libraries, and they are fast for small arrays. These serve numbers and NumPy arrays. Their text is
-copied; the package itself calls none of them.
+copied; the package itself calls none of them. What arguments have to be is written out as a test.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,30 +18,8 @@ import numpy as np
 from ... import ir, runtime
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
-_CHECK = runtime.require_types
-_ARRAYS = re.compile(r"((\w+, )*\w+: (float|int|bool|complex|number)(\[[^][]*\])?(, |$))*")
+_CHECK = ir.Ref("require_types", runtime.require_types)
 _CONTAINERS = ("list", "tuple", "dict", "sequence", "mapping", "callable")
-
-
-def require_types(types: str, *values: Any) -> None:
-    """Check that arguments have the types and axes that the derivative was made for."""
-    sizes: dict[str, int] = {}
-    stated = re.findall(r"((?:\w+, )*)\w+: (\w+)(\[[^]]*\])?", types)
-    texts = [text for others, *text in stated for _ in others.split(",")]
-    for (entries, inside), x in zip(texts, values, strict=True):
-        exact = {"int": "iu", "number": "biufc"}.get(entries, entries[0])
-        kinds = exact if inside else "biufc"[: "biufc".index(exact[-1]) + 1]
-        fits = isinstance(x, np.ndarray) if inside else np.isscalar(x)
-        axes, shape = re.findall(r"[^][, ]+", inside), np.shape(x) if fits else ()
-        fits = fits and np.asarray(x).dtype.kind in kinds
-        fits = fits and (axes == ["..."] or len(axes) == len(shape))
-        for axis, n in zip(axes, shape, strict=False):
-            if axis.isdecimal():
-                fits = fits and n == int(axis)
-            elif axis not in ("?", "..."):
-                fits = fits and n != 1 and (axis == ":" or sizes.setdefault(axis, n) == n)
-        if not fits:
-            raise TypeError(f"this derivative was made for arguments of other types: for {types}")
 
 
 def scalar_seed(y: Any) -> Any:
@@ -148,7 +128,6 @@ SHORT: dict[str, Callable[..., Any]] = {
     form.__name__: form
     for form in (
         *(
-            require_types,
             scalar_seed,
             zeros_like,
             broadcast_like,
@@ -222,11 +201,114 @@ def _is_of_container(expr: ir.Expr, lists: set[str]) -> bool:
         return expr.name not in _OF_ARRAYS
     if isinstance(expr, ir.Display) and expr.form not in ("tuple", "list"):
         return True
-    if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.obj is _CHECK:
-        stated = expr.args[0]
-        return not (isinstance(stated, ir.Const) and _ARRAYS.fullmatch(stated.value))
+    if isinstance(expr, ir.Call) and expr.fn == _CHECK:
+        return True  # (`checked` left it)
     if isinstance(expr, ir.Index) and isinstance(getattr(expr.key, "value", None), str):
         return True
     if isinstance(expr, ir.Var):
         return expr.name in lists
     return any(_is_of_container(part, lists) for part in ir.children(expr))
+
+
+# --------------------------------------------------------------------------------------------------
+# The types that a derivative was made for, as one test of the arguments: `u: float[n, m]` says no
+# more than that `u` is an array, `u.dtype.kind == 'f'`, `u.ndim == 2` and `1 not in u.shape`.
+
+_KINDS = {"complex": "== 'c'", "float": "== 'f'", "int": "in 'iu'", "bool": "== 'b'"}
+_CLASSES = {
+    **dict.fromkeys(("complex", "number"), "complex, float, int, np.number"),
+    **{"float": "float, int, np.floating, np.integer", "int": "int, np.integer"},
+    "bool": "bool, np.bool_",
+}
+_STATED = re.compile(r"((?:\w+, )*\w+): (float|int|bool|complex|number)(\[[^][]*\])?(?:, |$)")
+
+
+def checked(module: ir.Module) -> ir.Module:
+    """The module with the types of numbers and arrays checked by tests instead of the helper."""
+    functions = (
+        replace(fn, body=tuple(_checked(stmt, fn) for stmt in fn.body)) for fn in module.functions
+    )
+    return replace(module, functions=tuple(functions))
+
+
+def _checked(stmt: ir.Stmt, fn: ir.Function) -> ir.Stmt:
+    match stmt:
+        case ir.Do(ir.Call(ir.Ref(obj=runtime.require_types), (ir.Const(stated), *values))):
+            names = [value.name for value in values if isinstance(value, ir.Var)]
+            test = fitting(stated)
+            if test is None or len(names) < len(values):
+                return stmt
+            refs = (ir.Ref("np", np),)
+            failed = ir.Opaque(f"not ({test})", tuple(names), tuple(values), refs)
+            text = f"raise TypeError({f'this derivative was made for {stated}'!r})"
+            error = ir.OpaqueStmt(text, (), (), (), (), stmt.origin)
+            return ir.If(failed, (error,), (), stmt.origin)
+    return stmt
+
+
+def fitting(stated: str) -> str | None:
+    """A test for whether numbers and arrays have the types that are stated of their names.
+
+    >>> print(fitting("k: float, w: float[n, m], x: float[:, m]").replace(" and ", "\\n"))
+    isinstance(k, (float, int, np.floating, np.integer))
+    all(isinstance(a, np.ndarray)
+    a.dtype.kind == 'f' for a in (w, x))
+    w.ndim == x.ndim == 2
+    w.shape[1] == x.shape[1]
+    1 not in (*w.shape, x.shape[0])
+    """
+    if _STATED.sub("", stated):
+        return None
+    numbers: dict[str, list[str]] = {}
+    arrays: dict[str, list[str]] = {}
+    axes: dict[str, list[str]] = {}
+    for names, entries, inside in _STATED.findall(stated):
+        for name in names.split(", "):
+            (arrays if inside else numbers).setdefault(entries, []).append(name)
+            if inside:
+                axes[name] = re.findall(r"[^][, ]+", inside)
+    tests = [_each(names, "isinstance({0}, (" + _CLASSES[e] + "))") for e, names in numbers.items()]
+    array = "isinstance({0}, np.ndarray) and {0}.dtype.kind "
+    tests += [
+        _each(names, array + _KINDS.get(entries, "in 'cfiub'")) for entries, names in arrays.items()
+    ]
+    return " and ".join([*tests, *_of_shapes(axes)])
+
+
+def _each(names: list[str], test: str) -> str:
+    if len(names) == 1:
+        return test.format(*names)
+    each = next(letter for letter in "axyz_" if letter not in names)
+    return f"all({test.format(each)} for {each} in ({', '.join(names)}))"
+
+
+def _of_shapes(axes: dict[str, list[str]]) -> Iterator[str]:
+    """Tests of arrays with such axes: how many there are, which are equally long, of which length,
+    and that the others are not of length 1."""
+    axes = {name: own for name, own in axes.items() if own != ["..."]}
+    ranks: dict[int, list[str]] = {}
+    lengths: dict[str, list[str]] = {}
+    whole: dict[tuple[str, ...], str] = {}  # the first array with these axes
+    long: list[str] = []
+    for name, own in axes.items():
+        first = whole.setdefault(tuple(own), name)
+        if first != name and all(map(str.isidentifier, own)):
+            yield f"{name}.shape == {first}.shape"
+            continue
+        ranks.setdefault(len(own), []).append(f"{name}.ndim")
+        places = [f"{name}.shape[{k}]" for k in range(len(own))]
+        known = set(lengths)
+        for axis, place in zip(own, places, strict=True):
+            lengths.setdefault(axis if axis not in (":", "?") else place, []).append(place)
+        new = [axis == ":" or (axis.isidentifier() and axis not in known) for axis in own]
+        long += [f"*{name}.shape"] if own and all(new) else itertools.compress(places, new)
+    for rank, names in ranks.items():
+        yield " == ".join([*names, str(rank)])
+    for axis, places in lengths.items():
+        equal = [*places, axis] if axis.isdecimal() else places
+        if len(equal) > 1:
+            yield " == ".join(equal)
+    if len(long) == 1:
+        yield f"1 not in {long[0][1:]}" if long[0].startswith("*") else f"{long[0]} != 1"
+    elif long:
+        yield f"1 not in ({', '.join(long)})"

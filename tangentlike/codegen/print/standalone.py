@@ -22,7 +22,7 @@ from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
-from .short_forms import is_of_arrays, short_form
+from .short_forms import checked, is_of_arrays, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
@@ -30,8 +30,11 @@ _ALWAYS_THERE = frozenset({"numpy"})
 def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> str:
     """The text of a file that gives the same functions and needs only NumPy."""
     every = scopes_of(module, scope, scopes)
+    foreign = {id(mirror) for mirror in array_modules()}
+    of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
+    module = checked(module) if of_numpy else module
     bindings = bind(module, every)
-    collection = _Collection(module, bindings.all())
+    collection = _Collection(module, bindings.all(), of_numpy and is_of_arrays(module))
     for name, binding in bindings.all().items():
         if binding.kind not in ("builtin", "emitted") or name != binding.original:
             collection.add(name, binding.obj)
@@ -42,11 +45,8 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
 class _Collection:
     """Everything a file has to define before its functions: grows by what each piece needs."""
 
-    def __init__(self, module: ir.Module, bindings: Mapping[str, Binding]) -> None:
-        foreign = {id(mirror) for mirror in array_modules()}
-        self.short = is_of_arrays(module) and not any(
-            id(b.obj) in foreign for b in bindings.values()
-        )
+    def __init__(self, module: ir.Module, bindings: Mapping[str, Binding], of_arrays: bool) -> None:
+        self.short = of_arrays
         self.shortened = False  # whether something serves numbers and arrays only
         self.annotated = any(p.annotation for fn in module.functions for p in fn.params)
         local = set().union(*(local_names(fn) for fn in module.functions))
