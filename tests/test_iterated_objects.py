@@ -167,3 +167,24 @@ def of_a_class_not_seen(x):
 def test_objects_of_a_class_not_seen() -> None:
     """`dot` is a method of theirs, which is looked up."""
     tl.check_grads(of_a_class_not_seen, (X,))
+
+
+def stored_into_on_the_way(x):
+    row, s = Row([v * 1.0 for v in x]), 0.0
+    for a in row:
+        s = s + a
+        row.items_[2] = s * x[0]
+    return s
+
+
+def differences(f, direction):
+    h = 1e-5 * direction
+    return (f(X + h) - f(X - h)) / 2e-5
+
+
+def test_what_is_gone_through_is_what_stands_there_in_each_round() -> None:
+    f, direction = stored_into_on_the_way, np.arange(4.0)
+    tl.check_grads(f, (X,))
+    first = tl.grad(f)
+    _, second = tl.jvp(first, (X,), (direction,))
+    np.testing.assert_allclose(second, differences(first, direction), rtol=1e-5, atol=1e-8)

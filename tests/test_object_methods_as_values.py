@@ -374,7 +374,79 @@ def integral(x):
     return quad(Spring(x * 2.0).force, 0.0, 1.0)[0]
 
 
+class Node:
+    def __init__(self, *parts):
+        self.parts = parts
+
+
+class Leaf(Node):
+    pass
+
+
+class Product(Node):
+    pass
+
+
+class Other(Node):
+    pass
+
+
+class Visitor:
+    def __init__(self, k):
+        self.k, self.total = k, 0.0
+
+    def visit(self, node):
+        return getattr(self, "visit_" + node.__class__.__name__)(node)
+
+    def visit_Leaf(self, node):
+        return node.parts[0] * self.k
+
+    def visit_Product(self, node):
+        a, b = node.parts
+        return self.visit(a) * self.visit(b)
+
+    def chosen(self, node):
+        visitor = getattr(self, f"visit_{type(node).__name__}", self.other)
+        return visitor(node) + 2.0 * visitor(node)
+
+    def other(self, node):
+        return self.k**2
+
+    def add(self, x):
+        self.total = self.total + x
+
+    def scale(self, x):
+        self.total *= x
+
+    def run(self, program):
+        for name, value in program:
+            getattr(self, name)(value)
+        return self.total
+
+
+def visited(x):
+    return Visitor(x).visit(Product(Leaf(x), Product(Leaf(2.0), Leaf(x))))
+
+
+def chosen_by_name(x):
+    visitor = Visitor(x)
+    return visitor.chosen(Leaf(x)) * visitor.chosen(Other(x))
+
+
+def run_by_names(x):
+    return Visitor(x).run([("add", x), ("scale", x**2), ("add", 3.0 * x), ("scale", x)])
+
+
+def method_named_by_an_argument(x):
+    return sum(named(Spring(x), name, x) for name in ("force", "scaled"))
+
+
+def named(spring, name, x):
+    return getattr(spring, name)(x)
+
+
 PROGRAMS = (
+    *(visited, chosen_by_name, run_by_names, method_named_by_an_argument),
     *(method, captured, object_written, in_a_list, in_a_field, root, simulated, one_of_two),
     *(in_a_loop, captured_in_a_field, solved, in_a_dict, object_bound_again, integral),
     *(method_by_two_names, captured_twice, captured_as_default, made_elsewhere, object_changed),
@@ -448,6 +520,28 @@ def given_with_a_hidden_method(x, s=Overridden(3.0, np.cos)):  # noqa: B008
 def test_an_attribute_that_hides_a_method_is_refused(f: Callable[[float], Any]) -> None:
     for derivative in (lambda: tl.grad(f)(0.7), lambda: tl.jvp(f, (0.7,), (1.0,))):
         with pytest.raises(tl.UnsupportedError, match="hides the method of its class"):
+            derivative()
+
+
+def hidden_and_named(x):
+    return named(Overridden(x, np.cos), "force", x)
+
+
+def test_a_hidden_method_that_is_asked_for_by_name_is_refused() -> None:
+    for derivative in (
+        lambda: tl.grad(hidden_and_named)(0.7),
+        lambda: tl.jvp(hidden_and_named, (0.7,), (1.0,)),
+    ):
+        with pytest.raises(tl.UnsupportedError):
+            derivative()
+
+
+def test_a_name_that_no_method_has_is_an_error_as_before() -> None:
+    def f(x: float) -> Any:
+        return named(Spring(x), "absent", x)
+
+    for derivative in (lambda: tl.grad(f)(0.7), lambda: tl.jvp(f, (0.7,), (1.0,))):
+        with pytest.raises((AttributeError, tl.UnsupportedError), match="absent"):
             derivative()
 
 

@@ -361,4 +361,4 @@ def test_every_runtime_function_that_is_emitted_has_a_rule():
 CORE = ("broadcasting", "containers", "kinks", "mutation")
 # What stands as a statement; `conj` marks what a template decides.
 STATEMENTS = ("add_at", "conj", "put_contents", "put_inside", "put_item", "update_in_place")
-STATEMENTS += ("restore_contents", "restore_entry", "saved_contents", "saved_entry")
+STATEMENTS += ("restore_entry", "saved_entry")

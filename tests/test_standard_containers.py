@@ -84,6 +84,19 @@ def test_other_uses_are_refused(fn, mode):
         str(tl.autodiff(fn, mode=mode, strict=True).source)
 
 
+def test_keys_that_are_tuples_do_not_make_it_an_array():
+    def by_cells(x):
+        cells, s = defaultdict(list), 0.0
+        for i in range(len(x)):
+            cells[int(x[i] // 1.0), i % 2].append(i)
+        for members in cells.values():
+            for i in members:
+                s = s + x[i] ** 2 * len(members)
+        return s
+
+    tl.check_grads(by_cells, (X.copy(),))
+
+
 def test_a_queue_of_numbers():
     def visits(x):
         waiting, s = deque([0]), 0.0

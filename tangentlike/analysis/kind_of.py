@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import inspect
 import operator
@@ -76,6 +77,9 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.frozenset: SET,
     builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
+    collections.defaultdict: Kind("dict"),
+    collections.OrderedDict: Kind("dict"),
+    collections.Counter: Kind("dict"),
     runtime.Shadow: Kind("object", cls=runtime.Shadow),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -102,15 +103,16 @@ def _is_of_complex(ref: ir.Ref) -> bool:
     obj, text = ref.obj, ref.text
     if obj is complex or (isinstance(obj, type) and issubclass(obj, np.complexfloating)):
         return True
-    words = ("complex", "fft.", ".eig", "sqrtm", "logm")
-    if holds_complex(obj) or any(word in text for word in words):
+    if holds_complex(obj) or any(word in text for word in ("complex", "fft.")):
         return True
     module, name = module_of(obj), str(attribute_of(obj, "__name__", ""))
-    return is_numerical(obj) and ("fft" in module or "fft" in name or name.startswith(_MAKING))
+    if any(map(_MAKING.search, (text, name if is_numerical(obj) else ""))):
+        return True
+    return is_numerical(obj) and ("fft" in module or "fft" in name)
 
 
-# Functions of libraries that make complex arrays of real ones.
-_MAKING = ("eig", "sqrtm", "logm")
+# Functions of libraries that make complex arrays of real ones. (`eigh` and `eigvalsh` do not.)
+_MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 
 
 class _Inference:

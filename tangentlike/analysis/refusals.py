@@ -159,7 +159,7 @@ def _is_in_class(path: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
 def _asks_class(value: ir.Expr) -> bool:
     """Whether it is the class of an object, `type(model)`."""
     match value:
-        case ir.Call(fn=ir.Ref(obj=builtins.type), args=(_,)) | ir.Attribute(_, "__class__"):
+        case ir.Call(fn=ir.Ref(obj=builtins.type), args=(_,)):
             return True
     return False
 

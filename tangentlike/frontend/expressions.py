@@ -125,6 +125,8 @@ class Reader:
                     similar_name(node.attr, dir(base.obj), f"{base.text}.")
                     or "It must exist when the derivative is made.",
                 ) from None
+        if node.attr == "__class__":
+            return Call(Ref("type", type), (base,), at=self.at(node))
         return Attribute(base, node.attr, self.at(node))
 
     def subscript(self, node: gast.Subscript) -> Expr:

@@ -162,7 +162,7 @@ def saved_item(y, base, key):
     y_dot = saved_item(base_dot, key)
 
 
-nondifferentiable(runtime.Shadow, runtime.contents_inside)
+nondifferentiable(runtime.Shadow, runtime.contents_inside, runtime.put_inside)
 
 
 @rule(runtime.Shadow.add, kind=other)

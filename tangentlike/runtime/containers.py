@@ -6,7 +6,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import types
 from collections.abc import Callable, KeysView
 from copy import copy as shallow
 from typing import Any
@@ -111,47 +110,6 @@ def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:
         d[key] = saved[0]
     else:
         del d[key]
-
-
-def saved_contents(x: Any, outer: frozenset[int] = frozenset()) -> Any:
-    """What an array, container or object holds: each item with what that holds. (`outer` are the
-    containers that `x` is found in, by their ids: one that holds itself is gone through once.)"""
-    if isinstance(x, np.ndarray):
-        return x.copy()
-    within = outer | {id(x)}
-    if id(x) in outer:
-        return None
-    if isinstance(x, (list, tuple)):
-        return [(item, saved_contents(item, within)) for item in x]
-    if isinstance(x, dict):
-        return [(key, item, saved_contents(item, within)) for key, item in x.items()]
-    if isinstance(x, set):
-        return x.copy()
-    has_fields = hasattr(x, "__dict__") and not isinstance(x, types.ModuleType) and not callable(x)
-    return saved_contents(vars(x), within) if has_fields else None
-
-
-def restore_contents(x: Any, saved: Any) -> None:
-    """Make `x` hold again what it held at `saved_contents(x)`: the same items, as they were."""
-    if saved is None:
-        return
-    if isinstance(x, np.ndarray):
-        x[...] = saved
-    elif isinstance(x, (list, tuple)):
-        if isinstance(x, list):
-            x[:] = [item for item, _ in saved]
-        for item, inside in saved:
-            restore_contents(item, inside)
-    elif isinstance(x, dict):
-        x.clear()
-        for key, item, inside in saved:
-            x[key] = item  # (`update` of a Counter would count the items)
-            restore_contents(item, inside)
-    elif isinstance(x, set):
-        x.clear()
-        x.update(saved)
-    else:
-        restore_contents(vars(x), saved)
 
 
 def record_item(mirrored: Any, value: Any, place: int) -> Any:

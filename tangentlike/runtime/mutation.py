@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from array import array
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from .records import (
     Mirror,
     Record,
     added,
+    attribute_of,
     copied_fields,
     dict_with,
     fields_of,
@@ -194,16 +196,34 @@ def own(x: Any) -> Any:
     return copied_fields(x, own)
 
 
+class _Both(NamedTuple):
+    """What a container of a class with attributes of its own holds."""
+
+    items: Any
+    attributes: dict[str, Any]
+
+
 def contents(x: Any) -> Any:
     """What an array, a container or an object holds; None for numbers and other values."""
     if is_array(x):
         return x.copy()
     if isinstance(x, (list, deque)):
-        return list(x)
-    if isinstance(x, (dict, set)):
-        return x.copy()
-    fields = fields_of(x)
-    return None if fields is None else dict(fields)
+        items: Any = list(x)
+    elif isinstance(x, (dict, set)):
+        items = x.copy()
+    elif isinstance(x, (bytearray, array)):
+        return x[:]
+    else:
+        fields = fields_of(x)
+        return None if fields is None else dict(fields)
+    attributes = _attributes_beside(x)
+    return _Both(items, dict(attributes)) if attributes else items
+
+
+def _attributes_beside(x: Any) -> dict[str, Any]:
+    """The attributes of a container that are not items of it."""
+    found = attribute_of(x, "__dict__")
+    return found if isinstance(found, dict) and found is not x else {}
 
 
 class _Inside(NamedTuple):
@@ -232,9 +252,9 @@ def contents_inside(x: Any) -> Any:
 def _parts(x: Any) -> list[Any]:
     """What a container, an object or a function refers to."""
     if isinstance(x, (list, tuple, set, deque)):
-        return [*x]
+        return [*x, *_attributes_beside(x).values()]
     if isinstance(x, dict):
-        return [*x.values()]
+        return [*x.values(), *_attributes_beside(x).values()]
     if isinstance(x, functools.partial):
         return [x.func, *x.args, *x.keywords.values()]
     if isinstance(x, types.FunctionType):
@@ -261,9 +281,15 @@ def put_inside(x: Any, held: Any) -> None:
 
 def put_contents(x: Any, held: Any) -> None:
     """Make `x` hold what it held at `contents(x)`."""
+    if isinstance(x, (list, deque, dict, set)):
+        attributes = _attributes_beside(x)
+        held, before = held if isinstance(held, _Both) else (held, {})
+        if attributes or before:
+            attributes.clear()
+            attributes.update(before)
     if is_array(x):
         x[...] = held
-    elif isinstance(x, list):
+    elif isinstance(x, (list, bytearray, array)):
         x[:] = held
     elif isinstance(x, deque):
         x.clear()

@@ -384,8 +384,10 @@ def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> i
         kinds = [state.kind_of(ir.Var(n)) for n in (name, *sources)]  # (numbers are broadcast)
         if all(kind.form == "array" and kind.rank for kind in kinds):
             tangent = ir.Call(ir.Attribute(tangent, "copy"))
-        else:
+        elif is_elementwise(getattr(instance.call.fn, "obj", None)):
             tangent = ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
+        else:  # (a sum of adjoints may be a container)
+            tangent = state.call("copy", tangent)
     if state.real or kind.dtype == "float" or not state.is_written(name):
         return tangent
     return state.call("cast_like", tangent, ir.Var("$y"))

@@ -6,6 +6,7 @@ given, `self` among them, so that it can be read and called like any other funct
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -417,16 +418,13 @@ def _made_by_factories(cls: type, call: ir.Call) -> frozenset[str]:
 
 
 def _listing(lowered: Lowered) -> Lowered | None:
-    """A function that returns `list(xs)` where it returned `iter(xs)`; None for any other."""
-    function = lowered.function
-    match function.body:
-        case (*body, ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=obj), args=(_,))) as last, end):
-            if obj is iter and isinstance(end, ir.Return) and end.value == ir.Var(name):
-                assert isinstance(last, ir.Assign) and isinstance(last.value, ir.Call)
-                listed = dataclasses.replace(last.value, fn=ir.Ref("list", list))
-                made = (*body, dataclasses.replace(last, value=listed), end)
-                function = dataclasses.replace(function, body=made)
-                return dataclasses.replace(lowered, function=function)
+    """A function that returns `xs` where it returned `iter(xs)`; None for any other. (Not a list of
+    it: what is gone through may change on the way.)"""
+    match lowered.function.body:
+        case (*body, ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=builtins.iter), args=(xs,))), end):
+            if isinstance(end, ir.Return) and end.value == ir.Var(name):
+                made = (*body, dataclasses.replace(end, value=xs))
+                return dataclasses.replace(lowered, function=ir.with_body(lowered.function, made))
     return None
 
 

@@ -57,12 +57,14 @@ from .method_lookup import (
     refuse_properties_like_arrays,
 )
 from .object_calls import (
+    by_branch,
     by_class,
     has_methods_of_values,
     held_calls_as_reads,
     made_by_class,
     methods_as_functions,
     methods_by_name,
+    methods_by_text,
     of_class,
 )
 from .object_operations import (
@@ -186,7 +188,7 @@ class Methods:
         """A function in which the methods are called that its names tell."""
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
-            read = fields_marked(rounds_by_names(lowered, kinds), kinds)
+            read = fields_marked(methods_by_text(rounds_by_names(lowered, kinds), kinds), kinds)
             if read is not lowered:
                 lowered = read
                 continue
@@ -449,15 +451,13 @@ class _Spelling(ir.Rewriter):
         self.compares = any(map(is_comparison, objects))
 
     def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
-        """The names for `type(self)`, `self.__class__`, and for classes (`T = float`)."""
+        """The names for `type(self)` and for classes (`T = float`)."""
         stmts = list(ir.statements(self.lowered.function.body))
         counts = ir.bindings(stmts)
         for stmt in stmts:
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(of,))):
                     cls = self._class(of) if obj is type else None
-                case ir.Assign(target=str(name), value=ir.Attribute(of, "__class__")):
-                    cls = self._class(of)
                 case ir.Assign(target=str(name), value=ir.Ref(obj=type() as cls)):
                     pass
                 case _:
@@ -496,6 +496,10 @@ class _Spelling(ir.Rewriter):
             branches = by_class(stmt, self.kinds, self.spelled, names)
             if branches is not None:
                 return branches
+            if isinstance(stmt, ir.If) and (told := by_branch(stmt, self.kinds)) is not None:
+                here, others = map(self._where, told)
+                body, orelse = here.block(stmt.body), others.block(stmt.orelse)
+                return dataclasses.replace(stmt, body=body, orelse=orelse)
         match stmt:
             case ir.Assign(value=value) | ir.Do(value=value):
                 new = self.value(value, stmt.origin)
@@ -515,7 +519,11 @@ class _Spelling(ir.Rewriter):
 
     def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         """A statement where names have these kinds."""
-        return _Spelling(self.methods, self.lowered, kinds, self.given).resolved(stmt)
+        return self._where(kinds).resolved(stmt)
+
+    def _where(self, kinds: Mapping[str, Kind]) -> _Spelling:
+        """The same walk where names have these kinds."""
+        return _Spelling(self.methods, self.lowered, kinds, self.given)
 
     def _refuse_own_setter(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt) -> None:
         """Refuse `obj.name = value` where a method of the class says what is stored."""
@@ -541,10 +549,6 @@ class _Spelling(ir.Rewriter):
                 return self._parent(value, method, origin) or value
             case ir.Call(fn=ir.Var(name)) if name in self.classes:
                 value = dataclasses.replace(value, fn=self.classes[name])
-            case ir.Call(fn=ir.Attribute(base, "__class__")) if self._class(base) is not None:
-                cls = self._class(base)
-                assert cls is not None
-                value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
             case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in self.methods.unbound:
                 behind, cls = self.methods.unbound[id(obj)]
                 behind = dataclasses.replace(behind, args=value.args, kwargs=value.kwargs)
@@ -577,8 +581,7 @@ class _Spelling(ir.Rewriter):
             return self
         found = self.kind(args[0])
         kind = of_class(found, cls) if found.among else Kind("object", cls=cls)
-        kinds = {**self.kinds, args[0].name: kind}
-        return _Spelling(self.methods, self.lowered, kinds, self.given)
+        return self._where({**self.kinds, args[0].name: kind})
 
     def _class(self, expr: ir.Expr) -> type | None:
         kind = self.kind(expr)

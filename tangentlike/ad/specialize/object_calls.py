@@ -4,6 +4,8 @@ holds.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import dataclasses
 import inspect
 import operator
@@ -16,10 +18,11 @@ from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
 from ...frontend.lower import Lowered
 from ...frontend.structures import sets_attribute
+from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import FUNCTION, MOST_CLASSES, UNKNOWN, Kind
 from ...ir.names import Names
-from ...runtime import plain_function, require_class, require_listed
+from ...runtime import method_of, plain_function, require_class, require_listed
 from .method_lookup import BINARY, UNARY
 
 # --------------------------------------------------------------------------------------------------
@@ -77,6 +80,25 @@ def _of_function(stmt: ir.Stmt, name: str, names: Names) -> ir.Block:
                 dataclasses.replace(stmt, value=again),
             )
     return (stmt,)
+
+
+def by_branch(
+    stmt: ir.If, kinds: Mapping[str, Kind]
+) -> tuple[Mapping[str, Kind], Mapping[str, Kind]] | None:
+    """The kinds of names in the two blocks of a branch that asks for a class, as those do that
+    `by_class` makes; None of any other branch."""
+    match stmt.test:
+        case ir.Call(ir.Ref(obj=operator.is_), (ir.Call(ir.Ref(obj=builtins.type), (of,)), asked)):
+            if not isinstance(of, ir.Var) or not isinstance(asked, ir.Ref):
+                return None
+            among = kinds.get(of.name, UNKNOWN).among
+            here = [kind for kind in among if kind.cls is asked.obj]
+            others = tuple(kind for kind in among if kind.cls is not asked.obj)
+            if not here or not others or of.name in ir.bindings(ir.statements((stmt,))):
+                return None
+            left = others[0] if len(others) == 1 else Kind("object", among=others)
+            return {**kinds, of.name: here[0]}, {**kinds, of.name: left}
+    return None
 
 
 def checked_classes(function: ir.Function) -> dict[str, type]:
@@ -299,6 +321,138 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     gone = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
     function = ir.with_body(lowered.function, ir.rewrite(body, unread))
     return dataclasses.replace(lowered, function=function)
+
+
+# --------------------------------------------------------------------------------------------------
+# Methods of which only the run says the name: `getattr(self, "visit_" + kind)(node)`.
+#
+# before::                         after::
+#     m = getattr(self, name)          if name == "cosine":
+#     y = m(x)                             y = self.cosine(x)
+#                                      elif name == "sine":
+#                                          y = self.sine(x)
+#                                      else:
+#                                          method = method_of(self, name)
+#                                          y = method(x)
+#
+# The methods are those of the class that take these arguments, and whose names begin as is seen.
+
+
+def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function with a branch for each method that an object is asked for by such a name."""
+    if not fact(_asks_by_text, lowered.function):
+        return lowered
+    every = list(ir.statements(lowered.function.body))
+    counts = ir.bindings(every, lowered.function.param_names)
+    once = {
+        stmt.target: stmt.value
+        for stmt in every
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+        if counts[stmt.target] == 1
+    }
+    names = Names(all_names(lowered.function))
+    made: set[str] = set()
+    branches: dict[int, ir.Stmt] = {}
+    for block in (lowered.function.body, *(b for stmt in every for b in ir.blocks(stmt))):
+        held: set[str] = set()  # (by a name that is bound before, in the same block)
+        for stmt in block:
+            match stmt:
+                case ir.Assign(target=str(name), value=value) if _by_text(value):
+                    held |= {name} & once.keys()
+                case ir.Assign(value=ir.Call(ir.Var(name)) as call) | ir.Do(
+                    ir.Call(ir.Var(name)) as call
+                ) if name in held:
+                    method = names.fresh("method")
+                    made.add(method)
+                    branches[id(stmt)] = _by_names(stmt, call, name, method, once, kinds)
+
+    def spelled(stmt: ir.Stmt) -> ir.Block | None:
+        new = branches.get(id(stmt), stmt)
+        return None if new is stmt else (new,)
+
+    body = ir.rewrite(lowered.function.body, spelled)
+    body = ir.without_unread(body, {name for name in once if _by_text(once[name])})
+    return lowered.with_body(body, made)
+
+
+def _asks_by_text(function: ir.Function) -> bool:
+    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    return any(map(_by_text, values))
+
+
+def _by_text(value: ir.Expr | None) -> bool:
+    match value:
+        case ir.Call(ir.Ref(obj=builtins.getattr), (ir.Var(), ir.Var(), *_)):
+            return True
+    return False
+
+
+def _by_names(
+    stmt: ir.Stmt,
+    call: ir.Call,
+    held: str,
+    method: str,
+    once: Mapping[str, ir.Expr],
+    kinds: Mapping[str, Kind],
+) -> ir.Stmt:
+    """The branches for a call of what an object has by a name."""
+    asked = once[held]
+    assert isinstance(asked, ir.Call) and isinstance(stmt, ir.Assign | ir.Do)
+    base, name, *others = asked.args
+    assert isinstance(base, ir.Var) and isinstance(name, ir.Var)
+    methods = _that_take(call, kinds.get(base.name, UNKNOWN), _beginning(once.get(name.name)))
+    if not methods:
+        return stmt
+    origin = stmt.origin
+
+    def calling(fn: ir.Expr) -> ir.Stmt:
+        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=fn))
+
+    found = ir.Assign(method, ir.Call(_METHOD_OF, (base, name), at=asked.at), origin)
+    last: ir.Block = (found, calling(ir.Var(method)))
+    if others:
+        there = ir.Call(_HAS, (base, name), at=asked.at)
+        last = (ir.If(there, last, (calling(others[0]),), origin),)
+    for own in reversed(methods):
+        case = calling(ir.Attribute(base, own, call.at))
+        last = (ir.If(ir.Call(_EQUAL, (name, ir.Const(own))), (case,), last, origin),)
+    return last[0]
+
+
+def _that_take(call: ir.Call, kind: Kind, beginning: str) -> list[str]:
+    """The methods of a class that take such arguments, with names that begin so."""
+    if kind.form != "object" or kind.cls is None:
+        return []
+    found = []
+    for name in dir(kind.cls):
+        fn = inspect.getattr_static(kind.cls, name)
+        own = isinstance(fn, types.FunctionType) and not sets_attribute(kind.cls, name)
+        own = own and not inspect.isgeneratorfunction(fn)  # (no expression takes its items)
+        if own and name.startswith(beginning) and not name.startswith("__"):
+            try:
+                inspect.signature(fn).bind(None, *call.args, **dict(call.kwargs))
+            except TypeError:
+                if not any(map(ir.is_starred, call.args)):
+                    continue
+            found.append(name)
+    return found
+
+
+def _beginning(value: ir.Expr | None) -> str:
+    """What a text surely begins with: `"visit_"` of `"visit_" + kind`, and of `f"visit_{kind}"`."""
+    match value:
+        case ir.Call(ir.Ref(obj=operator.add), (ir.Const(str(text)), _)):
+            return text
+        case ir.Text(text=text):
+            match ast.parse(text, mode="eval").body:
+                case ast.JoinedStr(values=[ast.Constant(str(first)), *_]):
+                    return first
+    return ""
+
+
+_METHOD_OF = ir.Ref("method_of", method_of)
+_HAS = ir.Ref("hasattr", hasattr)
+_EQUAL = ir.Ref("==", operator.eq)
 
 
 def methods_as_functions(
