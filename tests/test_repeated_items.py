@@ -92,8 +92,16 @@ def of_two_arrays(x):
     return np.sum(p**2) + np.sum(q)
 
 
+def two_parts_of_one(x):
+    params = {"a": x[:1], "b": x[1:]}
+    state = {"h": x * 1.0, "loss": 0.0}
+    for k in ("a", "b"):
+        state["loss"] += np.sum(params[k] ** 2) * state["h"][0]
+    return state["loss"]
+
+
 RIGHT = [in_a_tuple, chosen_by_a_branch, put_into_a_list, in_a_dict, views_in_a_dict]
-RIGHT += [fields_of_an_object, starred, of_two_arrays]
+RIGHT += [fields_of_an_object, starred, of_two_arrays, two_parts_of_one]
 
 
 def appended(x):
@@ -135,7 +143,16 @@ def repeated(x):
     return np.sum(p**2) + np.sum(r)
 
 
-BY_IDENTITY = [appended, by_a_call, deeper, repeated]
+def copied_in_a_loop(x):
+    w = x * 1.0
+    pair = [w, w]
+    for _ in range(2):
+        pair = pair[:]
+        pair[0] *= 2.0
+    return np.sum(pair[1] * x)
+
+
+BY_IDENTITY = [appended, by_a_call, deeper, repeated, copied_in_a_loop]
 
 
 @pytest.mark.parametrize("f", RIGHT + BY_IDENTITY, ids=lambda f: f.__name__)

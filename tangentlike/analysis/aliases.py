@@ -15,7 +15,7 @@ sweep must restore.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .. import ir, runtime
 from ..errors import not_by_names
@@ -113,8 +113,17 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
     lists = (n for n in sharing.resized if kind_of(ir.Var(owner(n))).form != "array")
     aliases.resized = frozenset(aliases.class_of(name) for name in lists)
     for (written, other), stmt in sharing.conflicts.items():
-        _resolve(written, other, stmt, aliases, sharing)
+        if not _only_unseen(stmt, sharing.sources):
+            _resolve(written, other, stmt, aliases, sharing)
     return aliases
+
+
+def _only_unseen(stmt: ir.Stmt, sources: Sources) -> bool:
+    """Whether nothing but calls of unknown functions, within a function that a statement calls, may
+    write: what they are given has no adjoint, and is saved with all that it holds."""
+    value = getattr(stmt, "value", None)
+    called = isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref)
+    return called and not replace(sources, idle=frozenset()).written(stmt)
 
 
 def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing: Sharing) -> None:
@@ -285,9 +294,21 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     returned, inside = frozenset(sharing.given_back), frozenset(sharing.changed_inside)
     whole = frozenset(sharing.given_whole)
     rebound = _may_rebind(identity, function, sharing)
-    return Effects(
-        writes, returned, identity, sharing.repeated, every, kept, inside, whole, rebound
+    known = (writes, returned, identity, sharing.repeated, every, kept, inside)
+    return Effects(*known, _written_unseen(function, facts, sources), whole, rebound)
+
+
+def _written_unseen(function: ir.Function, facts: Structure, sources: Sources) -> frozenset[str]:
+    """The parameters that calls of unknown functions and methods may write as well, in a function
+    that is given nothing with derivatives."""
+    calls = [getattr(stmt, "value", None) for stmt in ir.statements(function.body)]
+    if not any(isinstance(call, ir.Call) and sources.may_hide(call) for call in calls):
+        return frozenset()
+    idle = frozenset(function.param_names).union(
+        *(ir.reads(stmt) | frozenset(ir.binds(stmt)) for stmt in ir.statements(function.body))
     )
+    alone = replace(sources, idle=idle)
+    return frozenset(Sharing(facts, alone, watched=function.param_names).changed)
 
 
 def _may_rebind(name: str, function: ir.Function, sharing: Sharing) -> bool:

@@ -89,6 +89,8 @@ class Effects:
     assigned: frozenset[str] = frozenset()  # attributes, of whatever object
     kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
     inside: frozenset[str] = frozenset()  # written, and not only by replacing what it holds
+    # What calls that only the running program knows may write, where nothing carries derivatives.
+    unseen: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
     # Whether what it returns as it is may be a number, which `p += v` binds to a new object.
     rebound: bool = False
@@ -104,6 +106,7 @@ class Effects:
         return replace(
             self,
             written=self.written - gone,
+            unseen=self.unseen - gone,
             returned=self.returned - gone,
             kept=frozenset(pair for pair in self.kept if not gone & set(pair)),
             inside=self.inside - gone,
@@ -322,6 +325,13 @@ class Sources:
         given = frozenset[str]().union(*map(ir.names_in, ir.arguments(call)))
         return given <= self.idle and not is_container_method(call, self.kinds)
 
+    def may_hide(self, call: ir.Call) -> bool:
+        """Whether a call is of what only the running program knows, or ends in such calls."""
+        if isinstance(call.fn, ir.Var | ir.Attribute):
+            return not is_container_method(call, self.kinds)
+        effects = self.effects(call)
+        return effects is not None and bool(effects.unseen)
+
     def kept(self, call: ir.Call) -> list[tuple[str, ir.Expr]]:
         """(argument, another one that it may refer to after the call of a user's function)."""
         effects = self.effects(call)
@@ -364,10 +374,17 @@ class Sources:
         unknown = unknown and (may_write(call.fn) or self._is_left_alone(call))
         if unknown or effects is UNSEEN:
             yield from ((part, "whole") for part in ir.arguments(call))
-            if isinstance(call.fn, ir.Var) and self._is_left_alone(call):
-                yield call.fn, "whole"  # (it may write what it captures)
-        elif effects is not None and effects.written:
+            if self._is_left_alone(call) and ir.names_in(call.fn) <= self.idle:
+                fn = call.fn  # (it may write what it captures, a method its object)
+                if not isinstance(fn, ir.Attribute):
+                    yield fn, "whole"
+                elif fn.name != "__array_namespace__":
+                    yield fn.base, "whole"
+        elif effects is not None and effects.written | effects.unseen:
             actuals = self.bind(call)
+            for formal in sorted(effects.unseen & actuals.keys()) if self.idle else ():
+                if ir.names_in(actuals[formal]) <= self.idle:
+                    yield actuals[formal], "whole"
             for formal in sorted(effects.written & actuals.keys()):
                 yield actuals[formal], "whole" if formal in effects.inside else "given"
 

@@ -351,6 +351,7 @@ class Outside:
     def _followed(self, function: ir.Function, sources: Sources) -> OuterSources:
         known = {part.name: getattr(sources, part.name) for part in fields(Sources)}
         known["effects"] = lambda call: _without_stacks(call, sources.effects(call))
+        known["idle"] = _NONE  # (what only may be written unseen carries nothing out)
         outer = OuterSources(**known, effects_outside=lambda call: self.of_call(call, sources))
         return outer.follow(function)
 

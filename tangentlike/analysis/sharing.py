@@ -231,6 +231,7 @@ class Sharing(Problem[Pairs]):
         items = self.sources.elements(value)
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
         self.repeating.update(owner(n) for n in whole if n != owner(n) and (n, n) in pairs)
+        held_twice = twice or _repeating(items, pairs)
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
         whole |= pairs.partners(whole)
         known = isinstance(target, str)  # (of several names, one may share memory with another)
@@ -244,7 +245,7 @@ class Sharing(Problem[Pairs]):
                 pairs = self._join(name, whole - bound, pairs, known)
                 if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
                     pairs = self._join(element(name), items - bound, pairs, known)
-                    if twice:
+                    if held_twice:
                         pairs = pairs.linked(element(name), (element(name),))
         if twice and isinstance(target, tuple):
             pairs = self._linked_items(target, pairs)
@@ -302,8 +303,6 @@ class Sharing(Problem[Pairs]):
         if not _is_given(node):
             self.edges.update((node, o) for o in shared if o != node and not _is_given(o))
         more = (shared if known else shared | pairs.partners(shared)) - {node}
-        if node == element(node) and any((o, o) in pairs for o in shared):
-            more |= {node}
         return pairs.linked(node, more)
 
     def _overlap(self, items: tuple[frozenset[str], ...], pairs: Pairs) -> bool:
@@ -323,10 +322,15 @@ class Sharing(Problem[Pairs]):
             same = {owner(node) for node in pairs.partners((container,))}
             for held in (element(name) for name in sorted(same | {container})):
                 there = before.partners((held,)) | {held}
-                if self._overlap((there, values), before):
+                if self._overlap((there, values), before) or _repeating(values, before):
                     pairs = pairs.linked(held, (held,))
                 pairs = self._join(held, values, pairs)
         return pairs
+
+
+def _repeating(nodes: frozenset[str], pairs: Pairs) -> bool:
+    """Whether one of the nodes stands for items of which two may share memory."""
+    return any((node, node) in pairs for node in nodes)
 
 
 @ir.of_node

@@ -461,9 +461,9 @@ class Builder:
     ) -> frozenset[str]:
         """The names that carry no derivatives, where functions that are not known now may write
         them unseen: the reverse sweep reads what they were before."""
-        calls = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
-        fns = (call.fn for call in calls if isinstance(call, ir.Call))
-        if not any(isinstance(fn, ir.Var | ir.Attribute) for fn in fns):
+        calls = [getattr(stmt, "value", None) for stmt in ir.statements(function.body)]
+        hides = context.sources().may_hide
+        if not any(isinstance(call, ir.Call) and hides(call) for call in calls):
             return frozenset()
         names = frozenset(n for s in ir.statements(function.body) for n in ir.reads(s))
         flow = context.flow(function)
@@ -540,8 +540,7 @@ class Builder:
         of its loops."""
         with self.record.stage("prepared") as run:
             function, facts, aliases = rebind_updates(function, context, frozenset(shared))
-            varied = functools.partial(context.varied, function, wrt)
-            preparation = Preparation(function, facts, aliases, context, varied)
+            preparation = Preparation(function, facts, aliases, context)
             run.made = prepared = preparation.run()
             if prepared is not function:
                 sources = context.sources()

@@ -216,7 +216,8 @@ class IdentityCalls(CallConversion):
             return False
         if written_position(obj) is not None:
             return False
-        return bool(ir.names_in(call) & self.active) or bool(self._effects(call).written)
+        effects = self._effects(call)
+        return bool(ir.names_in(call) & self.active or effects.written | effects.unseen)
 
     def _guards(self, call: ir.Call, stmt: ir.Stmt) -> list[ir.Stmt]:
         return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from ... import ir, runtime
@@ -18,7 +18,6 @@ from ...analysis.kinds import spread
 from ...analysis.memory import key_parts, surely_basic
 from ...analysis.sharing import may_resize, owner
 from ...analysis.structure import Structure
-from ...errors import not_by_names
 from ...frontend.naming import noun
 from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
@@ -39,13 +38,11 @@ class Preparation(ir.Rewriter):
         facts: Structure,
         aliases: Aliases,
         context: Context,
-        varied: Callable[[], frozenset[str]] = frozenset,
     ):
         self.function = function
         self.facts = facts
         self.aliases = aliases
         self.context = context
-        self.replaced = ReplacedItems(facts, aliases, context, varied)
         self.counters: dict[int, str] = {}  # id of a new loop statement -> its counter
 
     def run(self) -> ir.Function:
@@ -101,11 +98,9 @@ class Preparation(ir.Rewriter):
             case ir.For():
                 return self._for(stmt)
             case ir.Update(target=ir.Index()) | ir.Store(target=ir.Index()):
-                original = stmt
                 named, stmt = self._with_steady_key(stmt)
                 if isinstance(stmt, ir.Update):
                     return [*named, *self._update(stmt)]
-                self.replaced.check(stmt.target, original)
                 return [*named, *checked_overlap(stmt, self.facts, self.aliases, self.context)]
             case ir.Update():
                 return self._update(stmt)
@@ -270,7 +265,6 @@ class Preparation(ir.Rewriter):
         entries = entries or self.context.kind_of(target.base).form == "array"
         if stmt.op.obj in ACCUMULATING and entries and not (holds and self._is_array(target)):
             return [stmt]  # (an array in a list is replaced: nobody else may see it written)
-        self.replaced.check(target, stmt, read=True)
         return self._computed(stmt, target)
 
     def _computed(self, stmt: ir.Update, target: ir.Index) -> list[ir.Stmt]:
@@ -360,101 +354,6 @@ def _is_steady(fn: ir.Expr) -> bool:
     asking = (*asking, runtime.is_sequence, runtime.is_mapping)
     operator_ = not fn.text.replace(".", "_").isidentifier()
     return operator_ or any(fn.obj is known for known in asking)
-
-
-# --------------------------------------------------------------------------------------------------
-# Items of lists and dicts that are replaced.
-#
-# When `xs[0] = v` has been reversed, the place in the adjoint belongs to the item that was there
-# before, and that may be of another shape, or a list where `v` is an array. By names this is right
-# only where the earlier item does not count: nothing read it, and it does not come from elsewhere.
-
-_PLAIN = ("number", "other")
-
-
-class ReplacedItems:
-    """Answers for one function, of which `facts` and `aliases` are known; `varied` gives the names
-    that carry derivatives of its arguments."""
-
-    def __init__(
-        self,
-        facts: Structure,
-        aliases: Aliases,
-        context: Context,
-        varied: Callable[[], frozenset[str]],
-    ) -> None:
-        self.varied = varied
-        self.facts = facts
-        self.aliases = aliases
-        self.context = context
-
-    def check(self, item: ir.Expr, stmt: ir.Stmt, read: bool = False) -> None:
-        """Refuse adjoints by names where a statement replaces an item that may count; `read`: it
-        reads the item itself."""
-        if not isinstance(item, ir.Index) or not self._may_differ(item):
-            return
-        assert isinstance(item.base, ir.Var)
-        names = self._alike(item.base.name)
-        if (read or self._may_count(names, stmt)) and names & self.varied():
-            raise not_by_names(stmt.origin.place)
-
-    def _alike(self, base: str) -> set[str]:
-        """The names that a container may have."""
-        known = {*self.facts.definitions, *self.facts.function.param_names}
-        alike = self.aliases.class_of(base)
-        return {base, *(n for n in known if self.aliases.class_of(n) == alike)}
-
-    def _may_differ(self, item: ir.Index) -> bool:
-        """Whether one item of a container may have another structure than the next."""
-        if self.context.kind_of(item.base).form not in ("list", "dict"):
-            return False
-        kind = self.context.kind_of(item)
-        return kind.form not in _PLAIN and not kind.same_shape(kind)
-
-    def _may_count(self, names: set[str], stmt: ir.Stmt) -> bool:
-        """Whether derivatives may flow through what an item of these was before a statement."""
-        facts = self.facts
-        if names.intersection(facts.function.param_names):
-            return True
-        made = (d for name in names for d in facts.definitions.get(name, ()))
-        if not all(_holds_constants(d, names) for d in made):
-            return True
-        uses = (use for name in names for use in facts.used_by.get(name, ()))
-        return any(self._comes_before(use, stmt) for use in uses if not _only_puts(use, names))
-
-    def _comes_before(self, use: ir.Stmt, stmt: ir.Stmt) -> bool:
-        """Whether a statement may run before another one, be it in an earlier round."""
-        facts = self.facts
-        loops = [facts.outer_loop[facts.block_of(s)] for s in (use, stmt)]
-        together = loops[0] == loops[1] != 0
-        return together or facts.number(use) < facts.number(stmt)
-
-
-def _only_puts(stmt: ir.Stmt, names: set[str]) -> bool:
-    """Whether a statement uses a container only to put something into it, or to make another one
-    of it, the making of which tells what that holds."""
-    match stmt:
-        case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
-            return name in names and not names & (ir.names_in(key) | ir.names_in(value))
-        case ir.Do(value=ir.Call(ir.Attribute(ir.Var(name), "append"), (value,))):
-            return name in names and not names & ir.names_in(value)
-        case ir.Assign(target=str(name), value=ir.Call() | ir.Var()):
-            return name in names and _holds_constants(stmt, names)
-    return False
-
-
-def _holds_constants(stmt: ir.Stmt, names: set[str]) -> bool:
-    """Whether a container is made of constants: `[None]`, `parts * n`, where `parts` is one of
-    the names, which are asked as well."""
-    match stmt:
-        case ir.Assign(value=ir.Display(items=items)):
-            return all(isinstance(i, ir.Const) for i in items)
-        case ir.Assign(value=ir.Var(name)):
-            return name in names
-        case ir.Assign(value=ir.Call(ir.Ref(text="*" | "+"), args)):
-            containers = {a.name for a in args if isinstance(a, ir.Var)}
-            return bool(containers & names)
-    return False
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from ... import ir
 from ...analysis.regions import Regions, UnreadEntries
 from ...analysis.saving import is_scatter
-from ...analysis.structure import BlockKey, Structure
+from ...analysis.structure import BlockKey, Structure, entry_is_there
+from ...errors import not_by_names
 from ..context import Context
 from ..contributions import Chain, chain_of
 from ..loops import leaves
 from ..specialize.callees import CallSite
 from .adjoints import Adjoints
+
+_PLAIN = ("number", "other")
 
 
 class Presence:
@@ -161,6 +164,47 @@ class Presence:
             target = inner[0]
         return self.adjoints.aliases.root(target.name)
 
+    def replaces_other(self, stmt: ir.Store) -> bool:
+        """Whether an item of a list or dict that a statement replaces may count, and may have
+        another structure than what is put in its place: it gives its place in the adjoint the
+        structure of its zeros then, and zeros like the whole are made of what that holds."""
+        kind_of, aliases, item = self.context.kind_of, self.adjoints.aliases, stmt.target
+        if not isinstance(item, ir.Index) or not isinstance(item.base, ir.Var):
+            return False
+        base, kind = kind_of(item.base), kind_of(item)
+        if base.form not in ("list", "dict") or kind.form in _PLAIN or kind.same_shape(kind):
+            return False
+        alike = aliases.class_of(item.base.name)
+        known = {*self.facts.definitions, *self.facts.function.param_names}
+        names = {item.base.name, *(n for n in known if aliases.class_of(n) == alike)}
+        if not names & self.active or not self._may_count(names, stmt):
+            return False
+        there = base.form == "list" or entry_is_there(
+            stmt, item, self.facts, self.context.sources()
+        )
+        if not there:
+            raise not_by_names(stmt.origin.place)
+        aliases.resized |= {alike}
+        return True
+
+    def _may_count(self, names: set[str], stmt: ir.Stmt) -> bool:
+        """Whether derivatives may flow through what an item of these was before a statement."""
+        facts = self.facts
+        if names.intersection(facts.function.param_names):
+            return True
+        made = (d for name in names for d in facts.definitions.get(name, ()))
+        if not all(_holds_constants(d, names) for d in made):
+            return True
+        uses = (use for name in names for use in facts.used_by.get(name, ()))
+        return any(self._comes_before(use, stmt) for use in uses if not _only_puts(use, names))
+
+    def _comes_before(self, use: ir.Stmt, stmt: ir.Stmt) -> bool:
+        """Whether a statement may run before another one, be it in an earlier round."""
+        facts = self.facts
+        loops = [facts.outer_loop[facts.block_of(s)] for s in (use, stmt)]
+        together = loops[0] == loops[1] != 0
+        return together or facts.number(use) < facts.number(stmt)
+
     def contributed(self, stmt: ir.Stmt) -> frozenset[str]:
         """Names that statements inside may contribute to."""
         found: set[str] = set()
@@ -195,3 +239,30 @@ def _whole(expr: ir.Expr) -> Iterator[str]:
     elif not (isinstance(expr, ir.Attribute) and isinstance(expr.base, ir.Var)):
         for part in ir.children(expr):
             yield from _whole(part)
+
+
+def _only_puts(stmt: ir.Stmt, names: set[str]) -> bool:
+    """Whether a statement uses a container only to put something into it, or to make another one
+    of it, the making of which tells what that holds."""
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
+            return name in names and not names & (ir.names_in(key) | ir.names_in(value))
+        case ir.Do(value=ir.Call(ir.Attribute(ir.Var(name), "append"), (value,))):
+            return name in names and not names & ir.names_in(value)
+        case ir.Assign(target=str(name), value=ir.Call() | ir.Var()):
+            return name in names and _holds_constants(stmt, names)
+    return False
+
+
+def _holds_constants(stmt: ir.Stmt, names: set[str]) -> bool:
+    """Whether a container is made of constants: `[None]`, `parts * n`, where `parts` is one of
+    the names, which are asked as well."""
+    match stmt:
+        case ir.Assign(value=ir.Display(items=items)):
+            return all(isinstance(i, ir.Const) for i in items)
+        case ir.Assign(value=ir.Var(name)):
+            return name in names
+        case ir.Assign(value=ir.Call(ir.Ref(text="*" | "+"), args)):
+            containers = {a.name for a in args if isinstance(a, ir.Var)}
+            return bool(containers & names)
+    return False

@@ -180,8 +180,9 @@ class Recorder:
         if not isinstance(entries, ir.Index) or entries.key != ir.Const(Ellipsis):
             return False
         form = self.context.kind_of(entries.base).form
-        by_method = _calls_method(stmt) or of_sets(stmt)
-        return form in ("dict", "set", "object") or (form == "unknown" and by_method)
+        idle = ir.names_in(entries.base) <= self.context.idle
+        others = idle or _calls_method(stmt) or of_sets(stmt)
+        return form in ("dict", "set", "object", "other") or (form == "unknown" and others)
 
     def _may_be_absent(
         self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
@@ -206,10 +207,8 @@ class Recorder:
                 named = (entries.base, ir.Const(ir.plain_name(entries.name)))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
-        if self._is_inside(stmt, entries):
+        if self._is_inside(stmt, entries) or self._has_contents(entries, stmt):
             return ir.Call(self.context.helper("contents_inside"), (entries.base,))
-        if self._has_contents(entries, stmt):
-            return ir.Call(self.context.helper("saved_contents"), (entries.base,))
         if self._may_be_absent(entries, stmt):
             place = (entries.base, as_value(entries.key))
             return ir.Call(self.context.helper("saved_entry"), place)
@@ -347,11 +346,8 @@ class Recorder:
         whole = self.aliases.through(name)
         if isinstance(entries, ir.Attribute):
             return ir.Store(ir.Attribute(whole, entries.name), saved, origin)
-        if self._is_inside(stmt, entries):
+        if self._is_inside(stmt, entries) or self._has_contents(entries, stmt):
             return ir.Do(ir.Call(self.context.helper("put_inside"), (whole, saved)), origin)
-        if self._has_contents(entries, stmt):
-            restore = ir.Call(self.context.helper("restore_contents"), (whole, saved))
-            return ir.Do(restore, origin)
         place = ir.Index(whole, entries.key)
         if self._may_be_absent(entries, stmt):
             args = (place.base, as_value(place.key), saved)

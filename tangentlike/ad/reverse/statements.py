@@ -302,7 +302,8 @@ class Statements:
 
     def _store(self, stmt: ir.Store) -> None:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
-        if base not in adjoints.state or self.presence.unread.writes(stmt):
+        other, unread = self.presence.replaces_other(stmt), self.presence.unread.writes(stmt)
+        if base not in adjoints.state or (unread and not other):
             return
         if isinstance(stmt.target, ir.Attribute):
             name = self._active_name(stmt.value)
@@ -321,7 +322,7 @@ class Statements:
         basic = containers[0].form == "dict" or containers[1].form in _CONTAINERS
         basic = basic or surely_basic(stmt.target.key, self.context.kind_of)
         given, own = stmt.value, ""
-        if isinstance(given, ir.Var) and given.name in self.active:
+        if isinstance(given, ir.Var) and given.name in self.active and not unread:
             taken = self._taken(stmt, entry, element.form, basic)
             if adjoints.aliases.root(given.name) == base:  # `a[::-1][:] = a`: zero comes first
                 own = self.context.names.fresh(f"{given.name}_part")
@@ -334,7 +335,8 @@ class Statements:
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
-            zero = ir.Call(self.context.helper("zeros_like"), (entry,))
+            like = stmt.target if other else entry
+            zero = ir.Call(self.context.helper("zeros_like"), (like,))
         if not fills:
             adjoints.store(entry, zero)
         if stmt.target.base.name == base:
@@ -365,7 +367,7 @@ class Statements:
         stored = kind_of(stmt.value)
         if form in _CONTAINERS or stored.form in _CONTAINERS:
             return value  # (what is stored there is all that it holds)
-        if self._fits(stored, kind_of(stmt.target)):
+        if self._fits(stored, kind_of(stmt.target)) or (one_place and self.context.real):
             return value
         summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
         return plain_sum(summed, kind_of(stmt.target), self.context)

@@ -316,7 +316,7 @@ class Callees:
         """The effects of one call, given what is known of its arguments."""
         assert isinstance(call.fn, ir.Ref)
         effects = self.effects(call.fn.obj)
-        if effects is None or not effects.written | effects.returned:
+        if effects is None or not effects.written | effects.returned | effects.unseen:
             return effects
         return self._effects.here(call.fn.obj, self.kinds_given(call, kind_of))
 
@@ -630,7 +630,7 @@ class CalleeEffects:
         """The effects of a call that gives these kinds of arguments: what is a number is neither
         written nor shared, and what is an array does not come to hold what is written into it."""
         effects = self.of(obj)
-        if effects is None or not effects.written | effects.returned:
+        if effects is None or not effects.written | effects.returned | effects.unseen:
             return effects
         told = {f: k for f, k in kinds.items() if k.tells_ranks and k.form != "number"}
         holds = any(kind.form != "array" for kind in told.values())
