@@ -49,6 +49,14 @@ class Other:
         return np.sum(np.sin(self.w) * self.scale + z * 0.5)
 
 
+def folded(self, z, c=0.2):
+    return np.sum(np.cos(self.w) * z) * c
+
+
+def lifted(p):
+    return np.sum(np.cos(p)) * 0.4
+
+
 def mixed(p, q, c=None):
     if c is None:
         return np.sin(p) * q
@@ -246,9 +254,24 @@ def program(seed: int) -> tuple[str, str]:
     return f"import copy\n{PRELUDE}\n\ndef program(p, q, r, flag=True):\n{body}", "".join(names)
 
 
+def change(box: dict[str, Any], r: Random) -> None:
+    """Patches a method, replaces a default or the code of a function, or binds its name anew."""
+    which = r.randrange(5)
+    if which == 0:
+        box[r.choice(["Plain", "Other"])].value = box["folded"]
+    elif which == 1:
+        box["folded"].__defaults__ = (r.choice([0.3, np.array([0.1]), 2]),)
+    elif which == 2:
+        box["mixed"].__defaults__ = (r.choice([None, 0.4, np.array([[0.2]])]),)
+    elif which == 3:
+        box["level"].__code__ = box["lifted"].__code__
+    else:
+        box["level"] = box["lifted"]
+
+
 def check_versions(seed: int, calls: int = 6) -> str:
-    """One derivative of each mode called in turn with arguments of several types, each call compared
-    with differences: "agree", "refused" or "skipped".
+    """One derivative of each mode called in turn with arguments of several types, what it calls
+    changed in between, each call compared with differences: "agree", "refused" or "skipped".
 
     Raises AssertionError with the program where a call disagrees, or anything but a refusal goes
     wrong.
@@ -261,6 +284,8 @@ def check_versions(seed: int, calls: int = 6) -> str:
     settings = [tuple(argument(s, r, rng, box) for s in (*sorts, "I")) for _ in range(calls)]
     outcomes = set()
     for args in [*settings, *r.sample(settings, 2)]:
+        if r.random() < 0.2:
+            change(box, r)
         active = [k for k in range(3) if holds_number(args[k])]
         directions = agreement.directions_for(args, active, 5)
         expected = slope_of(box["program"], args, directions) if active else None

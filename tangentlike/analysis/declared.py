@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.owners import is_numerical, is_ours, is_pythons
+from ..frontend.resolve import note_class
 from ..frontend.structures import assigned_attributes, has_methods, is_object, structure_of
 from ..ir.kind import BOOL, FLOAT, INT, MANY, NOTHING, OTHER, UNKNOWN, Dim, Kind
 from ..pytree.leaves import is_array
@@ -224,6 +225,7 @@ def _object(cls: type, above: tuple[type, ...]) -> Kind:
         return UNKNOWN
     if issubclass(cls, (list, tuple, dict, str, bytes, int, float, complex)):
         return UNKNOWN
+    note_class(cls)
     assigned = assigned_attributes(cls)
     fields: dict[str, Kind] = {}
     for base in reversed(cls.__mro__[:-1]):

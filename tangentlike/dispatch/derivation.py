@@ -29,7 +29,7 @@ from ..errors import (
     users_line_first,
 )
 from ..frontend.primal import Primal, plain_signature
-from ..frontend.resolve import Meanings, noting
+from ..frontend.resolve import Meanings, is_made_of, noting, parts_of
 from ..frontend.source import restore_sources, sources_of
 from ..frontend.structures import (
     Structures,
@@ -75,6 +75,7 @@ class Derivation:
     def __init__(self, primal: Primal, request: Request) -> None:
         self.primal = primal
         self.request = request
+        self._parts = parts_of(primal.function)
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self._derived: Derived | None = None
         self._better: Derivation | None = None  # which a call has shown to be needed
@@ -163,9 +164,12 @@ class Derivation:
             return self._derive()
 
     def holds(self) -> bool:
-        """Whether the functions that were read for it still are what their names mean."""
+        """Whether the functions that were read for it still are what their names mean, and made
+        of the same code and defaults."""
         derived, inner = self._derived, self.primal.inner
         if inner is not None and not inner.holds():
+            return False
+        if not is_made_of(self.primal.function, self._parts):
             return False
         return derived is None or derived.meanings.hold()
 

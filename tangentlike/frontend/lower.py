@@ -54,7 +54,16 @@ from .operands import (
 )
 from .owners import mark_of
 from .primal import global_names
-from .resolve import Looked, Scope, noting_lookups, still_means
+from .resolve import (
+    Looked,
+    Parts,
+    Scope,
+    is_made_of,
+    note_function,
+    noting_lookups,
+    parts_of,
+    still_means,
+)
 from .source import Definition, Source, find_definition
 from .statements import Outer, StatementReader, docstring, reject_generators
 from .survey import Survey, call_methods_by_object, imported_names, parameter_names, survey
@@ -88,20 +97,18 @@ class _Reading:
     """A function as it was read once, and what that rests on."""
 
     lowered: Lowered
-    own: tuple[Any, ...]
+    fn: types.FunctionType
+    module: types.ModuleType | None
+    parts: Parts
     looked: Looked
 
     def serves(self, fn: types.FunctionType) -> bool:
-        same = all(a is b for a, b in zip(self.own, _own(fn), strict=True))
+        module = sys.modules.get(fn.__module__ or "")
+        same = fn is self.fn and module is self.module and is_made_of(fn, self.parts)
         return same and still_means(self.looked)
 
 
 _READ: Recent[int, _Reading] = Recent(256)  # by the id of the function, which is kept alive
-
-
-def _own(fn: types.FunctionType) -> tuple[Any, ...]:
-    """What a function is made of, that may be replaced."""
-    return fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__, sys.modules.get(fn.__module__ or "")
 
 
 def read_once(
@@ -118,11 +125,13 @@ def read_once(
     assert isinstance(fn, types.FunctionType)
     known = _READ.get(id(fn))
     if known is not None and known.serves(fn):
+        note_function(fn)
         return known.lowered
     with noting_lookups() as looked:
         found = lower(fn)
     if not found.scope.imports and not _holds_lifted(found.function):
-        _READ.put(id(fn), _Reading(found, _own(fn), looked))
+        module = sys.modules.get(fn.__module__ or "")
+        _READ.put(id(fn), _Reading(found, fn, module, parts_of(fn), looked))
     return found
 
 
@@ -149,6 +158,7 @@ def lower(
         names = names_of(lifted.function)
         return _lowered(lifted.function, scope, names, lifted.names, lifted.rebound)
     function = _plain_function(fn)
+    note_function(function)
     scope = Scope.of(function)
     try:
         found = find_definition(function)

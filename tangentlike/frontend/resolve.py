@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from .. import ir
+from .owners import is_library, is_pythons
 from .survey import Imported
 
 
@@ -194,16 +196,20 @@ def is_array_module(obj: Any) -> bool:
 # What outer names meant while a derivative was made, so that it is noticed when they change.
 #
 # Functions, classes and modules are read when a derivative is made: a helper that is defined
-# again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was.
+# again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was,
+# and so does a method that is patched, or a default that is replaced.
 # Data is no concern, since emitted code reads it when it runs, unless it is given as an argument.
 
 
 class Meanings:
-    """Names of modules and closure cells, and the objects behind them."""
+    """Names of modules and closure cells, and the objects behind them; what the functions that
+    were read are made of, and what the classes of objects have as methods."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[types.CellType, Any]] = {}
+        self._functions: dict[int, tuple[types.FunctionType, Parts]] = {}
+        self._classes: dict[type, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
         self._data: dict[Any, Callable[[], bool]] = {}
         self.asks_modules = False  # whether a function was read that asks arrays for their module
@@ -217,17 +223,20 @@ class Meanings:
         for get, name, obj in self._lookups:
             if get(name, obj) is not obj:
                 return self._names_hold() and self._rest_holds()
-        rest = self._cells or self._derivatives or self._data
-        return not rest or self._rest_holds()
+        return self._rest_holds()
 
-    def moved(self, cells: Mapping[int, types.CellType]) -> Meanings | None:
-        """The same with cells (by the id of those in whose place they are); None where what
-        one of them held was relied on."""
+    def moved(
+        self, cells: Mapping[int, types.CellType], old: types.FunctionType, new: types.FunctionType
+    ) -> Meanings | None:
+        """The same with cells (by the id of those in whose place they are), and with `new`, a
+        function of the same code, for `old`; None where what a cell held was relied on."""
         if any(key in self._cells for key in cells):
             return None
         made = Meanings()
-        made._names, made._cells = self._names, self._cells
+        made._names, made._cells, made._classes = self._names, self._cells, self._classes
         made._derivatives = self._derivatives
+        made._functions = {k: v for k, v in self._functions.items() if k != id(old)}
+        made._functions[id(new)] = new, parts_of(new)
         return made
 
     @property
@@ -247,8 +256,18 @@ class Meanings:
             now = contents_of(cell, obj)
             if now is not obj and _means(now) is not _means(obj):
                 return False
-        checks = (*self._derivatives.values(), *self._data.values())
-        return all(holds() for holds in checks)
+        for fn, parts in self._functions.values():
+            if not is_made_of(fn, parts):
+                return False
+        for cls, (now, members) in self._classes.items():
+            if len(now) != len(members) or not all(map(is_, now.values(), members.values())):
+                if _code_of(now) != _code_of(members):
+                    return False
+                self._classes[cls] = now, dict(now)  # (data alone was bound anew)
+        for holds in self._derivatives.values():
+            if not holds():
+                return False
+        return not self._data or all(holds() for holds in self._data.values())
 
 
 _NOTING: ContextVar[tuple[Meanings, ...]] = ContextVar("noting", default=())
@@ -267,16 +286,36 @@ def noting() -> Iterator[Meanings]:
 
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
     """A global, or an attribute of a module, was found to mean `obj`."""
-    if _means(obj) is not None:
+    meant = _means(obj)
+    if meant is not None:
         for meanings in _NOTING.get():
             meanings._names.setdefault((id(names), name), (names, name, obj))
+        note_class(meant)
 
 
 def note_cell(cell: types.CellType, obj: Any) -> None:
     """A closure variable was found to mean `obj`."""
-    if _means(obj) is not None:
+    meant = _means(obj)
+    if meant is not None:
         for meanings in _NOTING.get():
             meanings._cells.setdefault(id(cell), (cell, obj))
+        note_class(meant)
+
+
+def note_function(fn: types.FunctionType) -> None:
+    """A function was read: its code, and its defaults."""
+    for meanings in _NOTING.get():
+        meanings._functions.setdefault(id(fn), (fn, parts_of(fn)))
+
+
+def note_class(cls: Any) -> None:
+    """The class of an object, or one that is called, was found, if this is one of the user's."""
+    if not isinstance(cls, type):
+        return
+    for meanings in _NOTING.get():
+        for base in cls.__mro__:
+            if base not in meanings._classes and not (is_library(base) or is_pythons(base)):
+                meanings._classes[base] = vars(base), dict(vars(base))
 
 
 def note_data(key: Any, hold: Callable[[], bool]) -> None:
@@ -295,6 +334,35 @@ def note_derivative(derivation: Any) -> None:
     """The emitted function of a derivation was read."""
     for meanings in _NOTING.get():
         meanings._derivatives.setdefault(id(derivation), derivation.holds)
+
+
+Parts = tuple[types.CodeType, tuple[Any, ...] | None, dict[str, Any] | None]
+
+
+def parts_of(fn: types.FunctionType) -> Parts:
+    """What a function is made of, each of which may be replaced."""
+    words = fn.__kwdefaults__
+    return fn.__code__, fn.__defaults__, None if words is None else dict(words)
+
+
+def is_made_of(fn: types.FunctionType, parts: Parts) -> bool:
+    """Whether a function still is made of these."""
+    code, defaults, words = parts
+    if fn.__code__ is not code or fn.__defaults__ is not defaults:
+        return False
+    now = fn.__kwdefaults__
+    if now is None or words is None:
+        return now is words
+    return now.keys() == words.keys() and all(now[key] is words[key] for key in now)
+
+
+def _code_of(members: Mapping[str, Any]) -> dict[str, Any]:
+    """What a class has that is read: methods, properties, classes, functions."""
+    return {
+        name: obj
+        for name, obj in members.items()
+        if hasattr(type(obj), "__get__") or _means(obj) is not None
+    }
 
 
 def contents_of(cell: types.CellType, default: Any = None) -> Any:

@@ -38,6 +38,7 @@ from ..ir.kind import (
 from ..ir.nodes import LIKE_ARRAYS
 from ..pytree import leaves
 from .owners import is_machinery, is_pythons
+from .resolve import note_class
 
 # Attributes of arrays that have no derivative, unlike a field of the same name.
 QUERIES_OF_ARRAYS = LAYOUT_ATTRIBUTES | {"flags", "device"}
@@ -229,6 +230,7 @@ def _object(value: Any, seen: _Seen, ranks: bool) -> Kind:
     """The class of an object, and what is known of its attributes: of those that methods assign
     only whether they are numbers and arrays, where the stores that do are looked at."""
     cls = type(value)
+    note_class(cls)
     assigned = assigned_attributes(cls)
     fields = []
     for name, item in (leaves.named_children(value) or {}).items():

@@ -252,6 +252,14 @@ class Kind:
         return known or bool(self.among) or any(kind.holds_objects for kind in inside)
 
     @property
+    def classes(self) -> frozenset[type]:
+        """The classes of the objects that it is, or holds."""
+        inside = (*(self.items or ()), *self.among, *(kind for _, kind in self.fields))
+        held = [kind.classes for kind in (*inside, *(() if self.item is None else (self.item,)))]
+        own = {self.cls} if self.cls is not None and self.has_methods else ()
+        return frozenset(own).union(*held)
+
+    @property
     def is_view(self) -> bool:
         """Whether only that is known which items it gives in turn, as a view of a dict does."""
         return self.form == "unknown" and self.item is not None

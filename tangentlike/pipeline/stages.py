@@ -33,7 +33,7 @@ from ..codegen.print.module import guarded, scopes_of, types_line
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
-from ..frontend.resolve import Meanings, noting
+from ..frontend.resolve import Meanings, note_class, noting
 from ..frontend.structures import as_asked
 from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
@@ -123,7 +123,7 @@ class Derived:
         if old is None or old.__code__ is not function.__code__ or fixed:
             return None
         cells = cells_between(old, function)
-        meanings = None if cells is None else self.meanings.moved(cells)
+        meanings = None if cells is None else self.meanings.moved(cells, old, function)
         if cells is None or meanings is None:
             return None
         moving = Moving(old, cells)
@@ -354,6 +354,8 @@ def _derive(
         fact(check, lowered.function)  # (one that was read before was checked before)
         run.made = lowered.function
     given = dict(request.structures)
+    for cls in frozenset().union(*(kind.classes for kind in given.values())):
+        note_class(cls)
     if reading.lent:
         place = lowered.function.place
         given.update(structures_of_lent(lowered.scope, reading.lent, place))
