@@ -54,6 +54,31 @@ CHANGED = Subject(
         ("p = {'u': <S>}", "for k1 in ('w', 'u'):", "    <Y> = found_in([{}, p], k1, <T>) * 0.9"),
         # what a loop goes by, changed in its body
         (
+            "p = [<S>, <T>]",
+            "q = p",
+            "for x1 in p:",
+            "    <Y> = <Y> * 0.5 + np.sin(x1)",
+            "    if len(p) < 5:",
+            "        q.append(x1 * 0.7)",
+        ),
+        (
+            "p, q = {'u': [<S>, <T>]}, 0.0",
+            "for k1, (x1, x2) in enumerate(zip(p['u'], <V>)):",
+            "    q = q + x1 * x2 * (k1 + 1)",
+            "    p['u'].insert(1, q * <T>)",
+            "    if k1 > 1:",
+            "        p['u'].pop()",
+            "<Y> = q * p['u'][-1]",
+        ),
+        (
+            "p, q = Listed([0, 1]), 0.0",
+            "for k1 in p:",
+            "    q = q + <V>[k1] * <S>",
+            "    if len(p.items) < 4:",
+            "        p.items.append((k1 + 1) % 3)",
+            "<Y> = 0.5 * q",
+        ),
+        (
             "p, q = {1: 2, 2: 0}, 0.0",
             "for k1, k2 in p.items():",
             "    q = q + <V>[k1] * <W>[k2]",
@@ -147,6 +172,11 @@ CHANGED = Subject(
         (
             "Part(",
             "class Part:\n    def __init__(self, w, c):\n        self.w, self.c = w, c\n",
+        ),
+        (
+            "Listed(",
+            "class Listed:\n    def __init__(self, items):\n        self.items = items\n\n"
+            "    def __iter__(self):\n        return iter(self.items)\n",
         ),
         ("turned(", "def turned(h):\n    return np.transpose(h)\n"),
     ),

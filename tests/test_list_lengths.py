@@ -349,11 +349,150 @@ GROWING = [runs_over_what_a_function_grows, runs_over_what_a_slice_grows]
 GROWING += [runs_over_items_that_a_slice_adds]
 
 
+def grows_by_another_name(x):
+    items, s = [x[0], x[1] * 2.0], 0.0
+    other = items
+    for v in items:
+        s = s + np.sin(v) * v
+        other.append(x[3] * v)
+        if len(items) > 6:
+            break
+    return s + items[-1]
+
+
+def grows_beside_others(x):
+    items, s = [x[0], x[1] * 2.0, x[2]], 0.0
+    other = items
+    for n, (v, w) in enumerate(zip(items, x, strict=False)):
+        s = s + np.sin(v) * w * (n + 1)
+        if n < 3:
+            other.append(x[n] * v)
+    return s + items[-1]
+
+
+def shortens_and_lengthens(x):
+    items, s = [x[0], x[1] * 2.0, x[2], x[3], x[4]], 0.0
+    other = items
+    for v in items:
+        s = s + np.sin(v) * v
+        if v > 0.9:
+            other.insert(0, items.pop() * v)
+        if len(items) > 6 or s > 6.0:
+            break
+    return s + items[-1]
+
+
+def grows_in_a_generator(x):
+    items, s = [x[0], x[1] * 2.0], 0.0
+    other = items
+    for v in (u * u for u in items):
+        s = s + np.sin(v)
+        if len(items) < 5:
+            other.append(x[3] * v)
+    return s + items[-1]
+
+
+def grows_rows(x):
+    rows, s = [[x[0]], [x[1] * 2.0, x[2]]], 0.0
+    for row in rows:
+        for v in row:
+            s = s + np.sin(v) * v
+            if len(row) < 4:
+                row.append(s * x[3])
+            if len(rows) < 3:
+                rows.append([s, v])
+    return s
+
+
+class Listed:
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def put(self, item):
+        self.items.append(item)
+
+
+def grows_what_an_object_goes_through(x):
+    listed, s = Listed([0, 1]), 0.0
+    for k in listed:
+        if len(listed.items) < 4:
+            listed.put(k + 1)
+        s = s + x[k] ** 2
+    return s
+
+
+def grows_a_field(x):
+    listed, s = Listed([0, 1]), 0.0
+    for k in iter(listed.items):
+        if len(listed.items) < 4:
+            listed.items.append(k + 1)
+        s = s + x[k] ** 2
+    return s
+
+
+def grows_what_has_an_iterator(x):
+    items, s = [x[0], x[1] * 2.0], 0.0
+    left = iter(items)
+    for v in left:
+        s = s + np.sin(v) * v
+        if len(items) < 5:
+            items.append(v * x[3])
+    return s
+
+
+GROWING += [grows_by_another_name, grows_beside_others, shortens_and_lengthens, grows_rows]
+GROWING += [grows_in_a_generator, grows_what_an_object_goes_through, grows_a_field]
+GROWING += [grows_what_has_an_iterator]
+
+
+def differences(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    return np.array([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(len(x))])
+
+
 @pytest.mark.parametrize("f", GROWING, ids=lambda f: f.__name__)
 def test_a_list_that_a_loop_runs_over_is_not_taken_to_stay_as_long(f: Callable[..., Any]) -> None:
-    x = np.linspace(0.5, 2.0, 9)
-    with pytest.raises(tl.UnsupportedError, match="in a loop over `items`"):
-        tl.grad(f)(x)
+    x, v = np.linspace(0.5, 1.1, 6), np.linspace(-0.4, 1.0, 6)
+    df = tl.grad(f)
+    np.testing.assert_allclose(df(x), differences(f, x), rtol=1e-6, atol=1e-8)
+    tangents = [tl.jvp(f, (x,), (e,))[1] for e in np.eye(6)]
+    np.testing.assert_allclose(tangents, df(x), rtol=1e-9, atol=1e-12)
+    expected = differences(lambda x: np.dot(df(x), v), x)
+    np.testing.assert_allclose(tl.hvp(f)(x, v), expected, rtol=1e-6, atol=1e-7)
+    twice = tl.grad(lambda x: np.dot(df(x), v))(x)
+    np.testing.assert_allclose(twice, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("given", [Listed, list], ids=["object", "list"])
+def test_what_is_given_may_grow_while_it_is_gone_through(given: Any) -> None:
+    def f(x, listed):
+        s = 0.0
+        for k in listed:
+            items = listed if isinstance(listed, list) else listed.items
+            if len(items) < 4:
+                items.append(k + 1)
+            s = s + x[k] ** 2
+        return s
+
+    x = np.linspace(0.5, 1.1, 6)
+    expected = differences(lambda x: f(x, given([0, 1])), x)
+    np.testing.assert_allclose(tl.grad(f)(x, given([0, 1])), expected, rtol=1e-6, atol=1e-9)
+    tangent = tl.autodiff(f, mode="forward")(x, given([0, 1]), np.ones(6))[1]
+    assert tangent == pytest.approx(np.sum(expected))
+
+
+def test_a_loop_backwards_over_what_it_grows_is_refused() -> None:
+    def f(x):
+        items, s = [x[1], x[2]], 0.0
+        for v in reversed(items):
+            s = s + v * v
+            items.append(v)
+        return s
+
+    with pytest.raises(tl.UnsupportedError, match="in a loop backwards over it"):
+        tl.grad(f)(np.linspace(0.5, 1.1, 6))
 
 
 def test_items_of_a_list_that_a_loop_runs_over_may_be_set_sorted_and_reversed() -> None:
@@ -446,14 +585,15 @@ def test_values_that_a_loop_over_them_sets_are_read_when_it_comes_to_them(
     np.testing.assert_allclose(tangents, expected, rtol=1e-6)
 
 
-def test_an_iterator_of_a_list_that_the_loop_over_it_grows_is_refused() -> None:
+def test_an_iterator_of_several_lists_that_the_loop_over_it_grows_is_refused() -> None:
     def f(x):
         items, s = [1, 2], 0.0
-        left = iter(items)
-        for v in left:
-            s = s + x[v]
+        other = items
+        left = zip(items, x, strict=False)
+        for v, w in left:
+            s = s + x[v] * w
             if len(items) < 4:
-                items.append(3)
+                other.append(3)
         return s
 
     x = np.linspace(0.5, 2.0, 9)

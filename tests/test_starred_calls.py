@@ -212,3 +212,28 @@ def test_a_keyword_argument_has_the_name_of_a_local_variable() -> None:
     x = np.arange(1.0, 7.0).reshape(2, 3)
     tl.check_grads(lambda x: np.sum(brightness(x, axis=0) ** 2), (x,))
     tl.check_grads(lambda x: np.sum(brightness(x) ** 2), (x,))
+
+
+def overwrites(x, k):
+    rows = [x, x * 2.0]
+    rows[0][0] = rows[1][1] ** 2
+    chosen = rows[int(x[1] > 100.0)]
+    chosen *= np.sin(x)
+    return np.sum(x) ** 2 * k
+
+
+@pytest.mark.parametrize("rest", [(2.0,), [2.0]], ids=["tuple", "list"])
+def test_a_derivative_is_given_starred_arguments(rest):
+    x, v = np.array([0.3, 0.7, 0.9]), np.array([0.3, 0.6, 0.9])
+    df = tl.grad(overwrites)
+
+    def starred(x, rest):
+        return np.sum(v * tl.grad(overwrites)(x, *rest))
+
+    expected = [
+        (np.dot(v, df(x + e, 2.0)) - np.dot(v, df(x - e, 2.0))) / 2e-6 for e in 1e-6 * np.eye(3)
+    ]
+    np.testing.assert_allclose(tl.grad(starred)(x, rest), expected, rtol=1e-6, atol=1e-7)
+    forward = tl.autodiff(starred, mode="forward")
+    tangents = [forward(x, rest, e)[1] for e in np.eye(3)]
+    np.testing.assert_allclose(tangents, expected, rtol=1e-6, atol=1e-7)

@@ -103,6 +103,20 @@ def indexed(stmt: ir.For, index: str, body: ir.Block) -> ir.For:
     return ir.For(index, ir.Call(RANGE, (length(stmt.iter),)), (*items, *body), stmt.origin)
 
 
+def by_position(stmt: ir.For, index: str, body: ir.Block) -> tuple[ir.Stmt, ir.While]:
+    """`for v in xs: B` -> `i = 0; while i < len(xs): v = xs[i]; i = i + 1; B`, which is what
+    Python does: how long a list is, it asks anew before each item."""
+    loop = indexed(stmt, index, body)
+    assert isinstance(loop.iter, ir.Call)
+    count = len(loop.body) - len(body)
+    items, rest = loop.body[:count], loop.body[count:]
+    place = ir.Var(index)
+    step = ir.Assign(index, _binary("+", operator.add, place, ir.Const(1)), stmt.origin)
+    more = _binary("<", operator.lt, place, loop.iter.args[0])
+    start = ir.Assign(index, ir.Const(0), stmt.origin)
+    return start, ir.While(more, (*items, step, *rest), stmt.origin)
+
+
 def sources_of(iterable: ir.Expr) -> tuple[str, ...]:
     """The names of the sequences that a loop header takes items from."""
     if isinstance(iterable, ir.Var):

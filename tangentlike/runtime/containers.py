@@ -8,7 +8,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, KeysView
 from copy import copy as shallow
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -368,8 +368,18 @@ def repeat_items(part: Any, g: Any) -> list[Any]:
 
 def live_items(x: Any) -> Any:
     """What a loop over `x` goes through by position: an array, a list or a tuple itself, whose
-    items may be written meanwhile; a list of the items of anything else."""
-    return x if isinstance(x, (list, tuple)) or is_array(x) else list(x)
+    items may be written meanwhile, and the list of which an object gives the iterator; a list of
+    the items of anything else."""
+    if isinstance(x, (list, tuple)) or is_array(x):
+        return x
+    items = iter(x)
+    if items is not x and isinstance(items, _ListIterator):
+        _, (whole,), place = cast(tuple[Any, Any, int], (*items.__reduce__(), 0)[:3])
+        return whole if place == 0 else list(items)
+    return list(items)
+
+
+_ListIterator: type = type(iter([]))
 
 
 def items_into(x: Any, value: Any) -> Any:

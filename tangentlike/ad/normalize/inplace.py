@@ -25,7 +25,6 @@ from ...analysis.operations import (
     with_size,
 )
 from ...analysis.refusals import root_ref
-from ...analysis.sharing import may_resize
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.dataflow import Displays
@@ -33,8 +32,9 @@ from ...ir.kind import INT, NOTHING, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
 from ..context import IADD, Context
-from ..loops import SIZED, indexed, sources_of
+from ..loops import indexed, sources_of
 from .iterators import iterators_as_lists, keys_as_lists
+from .lengths import Changes, asks_its_length
 
 
 def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -51,6 +51,7 @@ class _Stores(ir.Rewriter):
     def __init__(self, context: Context, function: ir.Function) -> None:
         self.context = context
         self.function = function
+        self.changes = Changes(function, context)
 
     @functools.cached_property
     def displays(self) -> Displays:
@@ -85,6 +86,8 @@ class _Stores(ir.Rewriter):
                 if isinstance(stmt, ir.Update):
                     return [named, dataclasses.replace(stmt, target=ir.Var(view))]
                 return [named, self._store(stmt, ir.Var(view), stmt.value)]
+            case ir.For() if resized := self.changes.resized(stmt):
+                return asks_its_length(stmt, resized, self.block(stmt.body), self.context)
             case ir.For() if self._writes_items(stmt):
                 index = self.context.fresh("index", INT)
                 return [indexed(stmt, index, self.block(stmt.body))]
@@ -99,7 +102,6 @@ class _Stores(ir.Rewriter):
         concerned = {*ir.target_names(stmt.target), *sources_of(stmt.iter)}
         if self._may_be_keys(stmt):
             return False
-        self._refuse_resizing(stmt)
         for inner in ir.statements(stmt.body):
             match inner:
                 case ir.Assign(target=str(name), value=ir.Var(other)) if other in concerned:
@@ -120,14 +122,6 @@ class _Stores(ir.Rewriter):
             for inner in ir.statements(stmt.body)
             for part in _places(inner)
         )
-
-    def _refuse_resizing(self, stmt: ir.For) -> None:
-        sources = self.context.sources()
-        for inner in ir.statements(stmt.body):
-            resized = sources.written(inner) if may_resize(inner, sources) else ()
-            for base in sources_of(stmt.iter):
-                if base in resized and self.context.kind_of(ir.Var(base)).form not in SIZED:
-                    raise _resized_while_read(inner, base)
 
     def _check(self, call: ir.Call, given: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt]:
         """`require_array(x)` where the function may bind a number to a new object: then y is not
@@ -373,21 +367,6 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
             fn = ir.Ref(f"{text}.{name}", getattr(ufunc, name))
             return dataclasses.replace(expr, fn=fn)
     return expr
-
-
-def _resized_while_read(stmt: ir.Stmt, name: str) -> UnsupportedError:
-    """The refusal of a statement by which a list that a loop runs over may get another length:
-    derivatives take items by their numbers, of as many as there were."""
-    match getattr(stmt, "value", None):
-        case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if base == name:
-            what = f"`{method}` of `{name}`"
-        case _:
-            what = f"what may change how long `{name}` is"
-    return UnsupportedError(
-        f"{what} in a loop over `{name}`",
-        stmt.origin.place,
-        f"Run over a copy, `for item in list({name})`, or use `while`.",
-    )
 
 
 _HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")

@@ -3,6 +3,7 @@ used up by then, a dict may have other keys."""
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import inspect
 import itertools
@@ -10,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import ir
-from ...analysis.sharing import owner
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, forms
 from ..context import Context
 from ..loops import may_break, sources_of
+from .lengths import Changes
 
 
 def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
@@ -40,6 +41,7 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         else:
             others |= ir.reads(stmt)
     index = fact(ProgramIndex, function)
+    changes = Changes(function, context)
 
     def statement(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         name = _iterator(stmt)
@@ -53,17 +55,29 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
                 stmt.origin.place,
                 "Make a list of it, `items = list(...)`, and loop over slices of that.",
             )
-        _refuse_changed(name, stmt, taking[0], context)
+        match stmt:
+            case ir.Assign(value=ir.Call(ir.Ref(obj=builtins.iter), (over,))):
+                return [_live(stmt, name, over, context)]
+        _refuse_changed(name, stmt, taking[0], changes)
         return _listed(stmt, name, context)
 
     return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
-def _refuse_changed(name: str, made: ir.Stmt, loop: ir.For, context: Context) -> None:
+def _live(stmt: ir.Assign, name: str, over: ir.Expr, context: Context) -> ir.Assign:
+    """`it = iter(xs)` as what the loop over `it` then runs over: what `xs` is by then."""
+    kind = context.kind_of(over)
+    if kind.form in ("list", "tuple"):
+        context.kinds[name] = kind
+        return dataclasses.replace(stmt, value=over)
+    live = ir.Call(context.helper("live_items"), (over,), at=stmt.origin.place)
+    return dataclasses.replace(stmt, value=live)
+
+
+def _refuse_changed(name: str, made: ir.Stmt, loop: ir.For, changes: Changes) -> None:
     """Refuses an iterator of what the loop over it changes: a list of it would not see that."""
-    read, sources = ir.reads(made), context.sources()
     for stmt in ir.statements(loop.body):
-        for changed in sorted(read.intersection(map(owner, sources.written(stmt)))):
+        for changed in sorted(changes.among(ir.reads(made), (stmt,))):
             raise UnsupportedError(
                 f"`{changed}` is changed in a loop over the iterator `{name}` of it",
                 stmt.origin.place,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,6 +95,23 @@ def bind_loosely(call: ir.Call) -> dict[str, ir.Expr]:
     values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
     anything = ir.Display("tuple", tuple(values))
     return dict.fromkeys(inspect.signature(call.fn.obj, follow_wrapped=False).parameters, anything)
+
+
+def bind_surely(call: ir.Call) -> dict[str, ir.Expr]:
+    """What some of the formals are given, whatever the starred arguments of the call hold: those
+    of positions before the first of them, and those given by name."""
+    assert isinstance(call.fn, ir.Ref)
+    if not any(map(ir.is_starred, call.args)):
+        return bind(call)
+    args = itertools.takewhile(lambda arg: not ir.is_starred(arg), call.args)
+    try:
+        signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+        bound = signature.bind_partial(*args, **dict(call.kwargs))
+    except (TypeError, ValueError):
+        return {}
+    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    kinds = {name: p.kind for name, p in signature.parameters.items()}
+    return {n: e for n, e in bound.arguments.items() if kinds[n] not in open_ended}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -322,7 +340,7 @@ class Callees:
 
     def kinds_given(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> dict[str, Kind]:
         """What is known of the arguments of a call, by parameter, without names of the caller."""
-        return {f: rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
+        return {f: rough(kind_of(e)) for f, e in bind_surely(call).items()}
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.

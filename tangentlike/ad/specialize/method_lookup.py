@@ -40,7 +40,7 @@ from ...rules.book import RuleBook
 from ...rules.definitions import as_defined
 from ...rules.ruled import ForeignBook
 from ...rules.twins import as_numpy, twin
-from ...runtime import is_stored
+from ...runtime import is_stored, live_items
 from .bound_methods import function_of
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class MethodLookup:
         if name == "__iter__" and cls is not None:
             made = self.iteration(cls)
             text = f"{cls.__name__}_iter"
-            return made and Found(made, (base,), (), text, "function", "list", list)
+            return made and Found(made, (base,), (), text, "function", "live_items", live_items)
         if isinstance(value, functools.partialmethod) and cls is not None:
             return _of_partial(value, cls, base, name, args, kwargs)
         if isinstance(value, (staticmethod, classmethod)):

@@ -40,7 +40,7 @@ from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
 from ...runtime import asked_of_none, require_values
 from .bound_methods import calling
-from .callees import Callees, rough
+from .callees import Callees, bind_surely, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
 from .function_values import functions_of_modules, guarded, is_partial
 from .method_lookup import (
@@ -793,15 +793,11 @@ def _gives_any_number(call: ir.Call) -> bool:
     return any(map(ir.is_starred, call.args))
 
 
-def _bound(fn: Any, call: ir.Call) -> dict[str, Any]:
-    """The arguments of a call by parameter, but those that a starred one may be given."""
-    try:
-        signature = inspect.signature(fn, follow_wrapped=False)
-        bind = signature.bind_partial if _gives_any_number(call) else signature.bind
-        args = itertools.takewhile(lambda arg: not ir.is_starred(arg), call.args)
-        return dict(bind(*args, **dict(call.kwargs)).arguments)
-    except (TypeError, ValueError):
-        return {}
+def _bound(fn: Any, call: ir.Call) -> dict[str, ir.Expr]:
+    """What a call surely gives the parameters of a function; nothing if it does not fit."""
+    with contextlib.suppress(UnsupportedError, ValueError):
+        return bind_surely(dataclasses.replace(call, fn=ir.Ref("", fn)))
+    return {}
 
 
 def _is_enum(cls: type | None) -> bool:

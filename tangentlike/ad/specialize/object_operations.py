@@ -19,6 +19,7 @@ from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.index_kinds import element_kind
+from ...runtime import live_items
 from ...runtime.records import attribute_of
 from ..context import BINARY_OF, operation
 from .decided_tests import with_own_names
@@ -38,7 +39,7 @@ from .method_lookup import MethodLookup
 
 _TAKING = (
     *(builtins.list, builtins.tuple, builtins.sum, builtins.sorted, builtins.min, builtins.max),
-    *(builtins.zip, builtins.enumerate, builtins.any, builtins.all),
+    *(builtins.zip, builtins.enumerate, builtins.any, builtins.all, live_items),
 )
 _COMPARING = (builtins.min, builtins.max)
 

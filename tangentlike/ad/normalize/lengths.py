@@ -1,0 +1,86 @@
+"""What a loop runs over, and what may change how long that is while it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+
+from ... import ir
+from ...analysis.memory import element
+from ...analysis.sharing import Sharing, may_resize, owner
+from ...analysis.structure import structure
+from ...errors import UnsupportedError
+from ...ir.kind import INT, UNKNOWN
+from ..context import Context
+from ..loops import SIZED, by_position, is_call, sources_of
+
+
+@dataclasses.dataclass
+class Changes:
+    """What the body of a loop may change, by whatever name."""
+
+    function: ir.Function
+    context: Context
+
+    @functools.cached_property
+    def classes(self) -> dict[str, str]:
+        """What may share memory in the function."""
+        return Sharing(structure(self.function), self.context.sources()).classes
+
+    def among(self, names: Iterable[str], body: Iterable[ir.Stmt]) -> list[str]:
+        """Those of the names whose memory some statements may write, as a whole or in part."""
+        sources = self.context.sources()
+        written = {node for stmt in body for node in sources.written(stmt)}
+        if not written:
+            return []
+        changed = {self._class(n) for node in written for n in (node, owner(node))}
+        return [n for n in names if any(self._class(e) in changed for e in self._reached(n))]
+
+    def resized(self, loop: ir.For) -> list[str]:
+        """The sequences that a loop runs over and that may have another length on the way."""
+        fixed = (*SIZED, "dict", "set")
+        names = [n for n in sources_of(loop.iter) if self.form(n) not in fixed]
+        sources = self.context.sources()
+        body = (s for s in ir.statements(loop.body) if may_resize(s, sources))
+        return self.among(names, body) if names else []
+
+    def form(self, name: str) -> str:
+        return self.context.kind_of(ir.Var(name)).form
+
+    def _class(self, node: str) -> str:
+        return self.classes.get(node, node)
+
+    def _reached(self, name: str) -> tuple[str, ...]:
+        """The nodes of what a loop over a name asks (an object says by `__iter__` what it
+        yields)."""
+        return (name,) if self.form(name) == "list" else (name, element(name))
+
+
+def asks_its_length(
+    loop: ir.For, resized: list[str], body: ir.Block, context: Context
+) -> list[ir.Stmt]:
+    """A loop that asks before each item how long its lists are.
+
+    before::                            after::
+        for v in xs:                        index = 0
+            xs.append(v * x)                while index < len(xs):
+                                                v = xs[index]
+                                                index = index + 1
+                                                xs.append(v * x)
+    """
+    for call in ir.walk(loop.iter):
+        if isinstance(call, ir.Call) and is_call(call, reversed):
+            raise UnsupportedError(
+                f"what may change how long `{resized[0]}` is, in a loop backwards over it",
+                loop.origin.place,
+                f"Run over a copy, `for item in list(reversed({resized[0]}))`, or use `while`.",
+            )
+    before: list[ir.Stmt] = []
+    for name in resized:
+        if context.kind_of(ir.Var(name)).form != "list":
+            live = ir.Call(context.helper("live_items"), (ir.Var(name),))
+            items = context.fresh(f"{name}_items", UNKNOWN)
+            before.append(ir.Assign(items, live, loop.origin))
+            loop = dataclasses.replace(loop, iter=ir.substitute(loop.iter, {name: ir.Var(items)}))
+    return [*before, *by_position(loop, context.fresh("index", INT), body)]
