@@ -52,6 +52,15 @@ CHANGED = Subject(
             "<X> = p[0]['a'] * p[1]['a'] * <V>",
         ),
         ("p = {'u': <S>}", "for k1 in ('w', 'u'):", "    <Y> = found_in([{}, p], k1, <T>) * 0.9"),
+        # what is written like a list, and is none
+        (
+            "p = bytearray(2)",
+            "for k1 in range(3):",
+            "    p[0] = k1",
+            "    <V>[p[0]] *= <S>",
+            "    p[0] = (k1 + 1) % 3",
+            "    <Y> = <Y> * 0.5 + <W>[p[0]]",
+        ),
         # what a loop goes by, changed in its body
         (
             "p = [<S>, <T>]",

@@ -80,6 +80,82 @@ def test_the_callers_own_is_left_alone(f, s):
     check(f, s)
 
 
+# ----------------------------------------------- what is written like a list, and is none: at order two
+
+
+def picks_by_bytes(x, b):
+    t = 1.0
+    for i in range(2):
+        b[0] = i
+        t = t * x[b[0]] ** 2
+        b[0] = i + 1
+        t = t * x[b[0]]
+    return t
+
+
+def picks_by_own_bytes(x):
+    return picks_by_bytes(x, bytearray(3))
+
+
+def picks_in_rows(x):
+    rows, b = [x * 1.0, x * 2.0], bytearray(3)
+    q = rows[int(x[1] > 100.0)]
+    for i in range(3):
+        b[0] = i
+        q *= np.sin(x)
+        rows[0][0] = x[b[0]] ** 2 * q[b[0]]
+        b[0] = (i + 1) % 3
+        q[b[0]] *= x[b[0]]
+    return np.sum(rows[0])
+
+
+def scales_by_an_array(x):
+    rows, b = [x * 1.0, x * 2.0], array("d", [1.0, 2.0])
+    other, q = b, rows[int(x[1] > 100.0)]
+    for i in range(3):
+        b[0] = i + 2.0
+        q *= np.sin(x)
+        other[0] = (i + 1) % 3
+        q[i] *= x[i] * b[0]
+        b.append(other[0] * i)
+        q[1] *= b[-1] + len(b)
+    return np.sum(rows[0])
+
+
+def grows_words(x):
+    words, s = "b a".split(), 0.0
+    for word in words:
+        s = s + x[len(word)] ** 2 * len(words)
+        if len(words) < 4:
+            words.append(word * 2)
+        words[0] = words[-1]
+        s = s * x[len(words[0])]
+    return s
+
+
+@pytest.mark.parametrize(
+    ("f", "rest"),
+    [
+        *((picks_by_bytes, (bytearray(3),)), (picks_by_bytes, (array("i", [0, 0]),))),
+        *(
+            (picks_by_own_bytes, ()),
+            (picks_in_rows, ()),
+            (scales_by_an_array, ()),
+            (grows_words, ()),
+        ),
+    ],
+)
+def test_bytes_arrays_and_words_that_are_changed(f, rest):
+    check(f, *rest)
+    x = np.array([0.5, 0.7, 0.9, 1.2, 0.4])
+    v = np.array([0.3, -0.6, 0.9, 0.2, 0.5])
+    df = tl.grad(f)
+    expected = (df(x + 1e-5 * v, *rest) - df(x - 1e-5 * v, *rest)) / 2e-5
+    np.testing.assert_allclose(tl.hvp(f)(x, *rest, v), expected, rtol=1e-6, atol=1e-8)
+    twice = tl.vjp(df, x, *rest)[1](v)[0]
+    np.testing.assert_allclose(twice, expected, rtol=1e-6, atol=1e-8)
+
+
 # ------------------------------------------------------------------- loops through changed sets
 
 

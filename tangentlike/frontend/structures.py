@@ -176,8 +176,8 @@ def structure_of(value: Any, seen: _Seen | None = None, ranks: bool = False) -> 
 def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     if isinstance(value, types.ModuleType):
         return Kind("other", module=value)
-    machinery = is_machinery(type(value)) and not callable(value)
-    if machinery or isinstance(value, _GENERATORS):
+    closed = not callable(value) and not hasattr(type(value), "__setitem__")
+    if (is_machinery(type(value)) and closed) or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))
     if is_object(value):
         return _object(value, seen, ranks)

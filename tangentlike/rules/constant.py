@@ -5,6 +5,7 @@ Rounding is here as well: its derivative is zero wherever it has one.
 
 from __future__ import annotations
 
+import array
 import importlib
 import math
 import operator
@@ -13,7 +14,16 @@ import numpy as np
 
 from .. import runtime
 from .book import nondifferentiable
-from .kinds_of import boolean, comparison, elementwise, integer, integer_elementwise, other
+from .kinds_of import (
+    boolean,
+    comparison,
+    elementwise,
+    integer,
+    integer_elementwise,
+    list_of_others,
+    other,
+    unknown,
+)
 
 # ------------------------------------------------------------------- comparisons, logic
 
@@ -70,17 +80,19 @@ nondifferentiable(
     *(np.min_scalar_type, np.finfo, np.iinfo, np.errstate, np.seterr, np.geterr, np.common_type),
     *(np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags),
     "numpy.ndarray.device",
-    *(type, range, str, repr, format, chr, hex, bin, oct, ascii, dir, print, input),
-    *(open, bytes, bytearray, object, importlib.import_module),
+    *(type, range, str, repr, format, chr, hex, bin, oct, ascii, print, input),
+    *(open, bytes, object, importlib.import_module),
     kind=other,
 )
+nondifferentiable(bytearray, array.array, kind=unknown)  # (they may be changed, as lists are)
+nondifferentiable(dir, str.split, str.rsplit, str.splitlines, kind=list_of_others)
 nondifferentiable(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 nondifferentiable(np.intp, np.bool_)
 
 # ------------------------------------------------------- what text and files are made with
 
 nondifferentiable(
-    *(str.format, str.join, str.split, str.strip, str.upper, str.lower, str.startswith),
+    *(str.format, str.join, str.strip, str.upper, str.lower, str.startswith),
     *(str.endswith, str.replace, str.rjust, str.ljust, str.center, str.zfill, str.encode),
     kind=other,
 )

@@ -75,6 +75,11 @@ def other(call: ir.Call, kind_of: KindOf) -> Kind:
     return OTHER
 
 
+def list_of_others(call: ir.Call, kind_of: KindOf) -> Kind:
+    """A list of what is no number: strings."""
+    return Kind("list", item=OTHER)
+
+
 def unknown(call: ir.Call, kind_of: KindOf) -> Kind:
     """Anything."""
     return UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from array import array as typed_array
 from collections import deque
 from collections.abc import MappingView
 from typing import Any
@@ -205,7 +206,7 @@ def shared_zeros(x: Any) -> Any:
             return known
         if type(item) is np.ndarray and item.dtype.kind in "fc":
             return same_view(buffers, item)
-        if type(item) in (list, tuple) or isinstance(item, MappingView):  # (`d.keys()`)
+        if type(item) in _ITEMS or isinstance(item, MappingView):  # (`d.keys()`)
             found: Any = list(map(zeros, item))
         elif isinstance(item, dict):
             found = like_dict(item, zeros)
@@ -219,6 +220,7 @@ def shared_zeros(x: Any) -> Any:
     return zeros(x)
 
 
+_ITEMS = (list, tuple, bytearray, typed_array)
 _PLAIN = frozenset((float, int, bool, complex, str, type(None)))
 
 
@@ -241,7 +243,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
         return made
-    if isinstance(x, (list, tuple, MappingView)):
+    if isinstance(x, (*_ITEMS, MappingView)):
         items: Any = x
         return [_like(item, number, array, inside) for item in items]
     if isinstance(x, deque):
