@@ -196,7 +196,7 @@ def test_a_product_that_a_sum_begins_with_needs_no_brackets() -> None:
     first = " + ".join(f"some_part_of[{k}:]" for k in range(4))
     text = f"residual = ({first}) / step * weight - source_of_it[1:-1]"
     assert show(program(text).body) == (
-        f"residual = (\n    ({first})\n    / step\n    * weight\n    - source_of_it[1:-1]\n)"
+        f"residual = (\n    ({first}) / step\n    * weight - source_of_it[1:-1]\n)"
     )
 
 

@@ -155,7 +155,7 @@ def logsumexp(y, a, axis=None, b=None, keepdims=False):
     if b is None:
         weights = np.exp(a - kept(y, axis, keepdims))
         y_dot = np.sum(weights * a_dot, axis=axis, keepdims=keepdims)
-        a_bar = conj(weights) * unreduce(y_bar, a, axis, keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * conj(weights)
 
 
 @rule("scipy.special.softmax")

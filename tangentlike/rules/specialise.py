@@ -101,6 +101,12 @@ def _decided(body: Body, facts: Facts) -> ir.Expr | None:
 def kept(y, g, axis=None, keepdims=False):
     if axis is None or keepdims is True:
         text = g
+    elif axis == 0 and keepdims is False:
+        text = g  # the lost axis is the first: shapes align at the last
+    elif axis in (1, -1) and rank(g) == 1 and keepdims is False:
+        text = g[:, None]
+    elif axis == -1 and rank(g) in (2, 3) and keepdims is False:
+        text = g[..., None]
     elif is_literal(axis) and keepdims is False:
         text = np.expand_dims(g, axis)
 
@@ -113,6 +119,10 @@ def unreduce(y, g, like, axis=None, keepdims=False):
         text = broadcast_like(g, like)  # the lost axis is the first: shapes align at the last
     elif rank(like) == 2 and axis in (1, -1) and keepdims is False:
         text = broadcast_like(g[:, None], like)
+    elif is_array(like) and axis == 1 and keepdims is False:
+        text = broadcast_like(g[:, None], like)
+    elif is_array(like) and axis == 2 and keepdims is False:
+        text = broadcast_like(g[:, :, None], like)
     elif rank(like) in (3, 4) and axis == -1 and keepdims is False:
         text = broadcast_like(g[..., None], like)
     elif is_literal(axis) and keepdims is False:

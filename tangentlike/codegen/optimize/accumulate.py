@@ -329,6 +329,7 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
         and (
             expr.fn.text in ("+", "-", "*", "/", "**", "@")
             or runtime_name(expr.fn.obj) == "unbroadcast"
+            or numpy_name(expr.fn.obj) == "where"
         )
     )
 

@@ -16,12 +16,14 @@ import numpy as np
 from ... import ir, runtime
 from ...ir.facts import fact
 from ...ir.index import references
+from ...rules.index_kinds import key_parts
 from .algebra import (
     ADD,
     DIV,
     MUL,
     NEG,
     SUB,
+    Predicate,
     Product,
     build,
     build_sum,
@@ -198,8 +200,12 @@ class _Fold(Asking):
                 return self.transposes[name]
             case ir.Attribute(base=ir.Call() as base, name="T"):
                 return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
-            case ir.Attribute(base=ir.Var(name), name="size"):
-                return ir.Attribute(ir.Var(self.sized.get(name, name)), "size", expr.at)
+            case ir.Attribute(base=ir.Var(name), name="size" | "shape" | "ndim") if (
+                name in self.sized
+            ):
+                return ir.Attribute(ir.Var(self.sized[name]), expr.name, expr.at)
+            case ir.Index(base=ir.Attribute(name="shape") as base):
+                return ir.rebuild(expr, lambda part: self.expr(part) if part is base else part)
             case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
                 return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
             case _:
@@ -313,7 +319,7 @@ class _Fold(Asking):
 
     def _sum(self, call: ir.Call) -> ir.Expr:
         terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
-        terms = [turned(term, self.floating) for term in terms]
+        terms = _joined_branches([turned(term, self.floating) for term in terms], self.floating)
         if not terms:
             return call
         merged = merge_terms(terms, self._may_merge)
@@ -390,9 +396,14 @@ class _Fold(Asking):
     # --------------------------------------------------------------------- broadcasts
 
     def _narrow(self, product: Product) -> Product:
-        """`broadcast_like(g, x) * e` is `g * e` and `ones_like(x) * e` is `e`, e shaped as x."""
+        """`broadcast_like(g, x) * e` is `g * e` and `ones_like(x) * e` is `e`, e shaped as x; and
+        `np.full_like(x, c)[:, None] * e` is `c * e` where e has all its axes."""
         factors = list(product.factors)
         for factor in product.factors:
+            number = self._repeated(factor)
+            if number is not None and self._covered(factor, factors):
+                factors[factors.index(factor)] = number
+                continue
             like = _spread_over(factor)
             if like is None:
                 continue
@@ -411,7 +422,22 @@ class _Fold(Asking):
             return product
         again = product_of(build(Product(1, tuple(factors)), self.floating))
         number = product.coefficient * again.coefficient
-        return Product(number, again.factors, product.divisors)
+        return Product(number, again.factors, again.divisors + product.divisors)
+
+    def _repeated(self, expr: ir.Expr) -> ir.Expr | None:
+        """The number c that every entry of `np.full_like(x, c)` is, and of parts of that."""
+        match expr:
+            case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
+                return self._repeated(base)
+            case ir.Call(fn=ir.Ref(obj=obj), args=(_, number), kwargs=()):
+                full = numpy_name(obj) == "full_like" and is_number(number, self.facts)
+                return number if full else None
+        return None
+
+    def _covered(self, factor: ir.Expr, factors: list[ir.Expr]) -> bool:
+        """Whether one of the other factors has the shape of its product with this one."""
+        others = [other for other in factors if other is not factor]
+        return any(self._has_shape_of(ir.Call(MUL, (factor, e)), e) for e in others)
 
     def _masked_once(self, product: Product) -> Product:
         """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`."""
@@ -459,6 +485,35 @@ class _Fold(Asking):
         """Whether no imaginary part of `inner` has to go because `like` is real."""
         complex_ = isinstance(like, ir.Var) and self.facts.kind(like.name).dtype == "complex"
         return self.facts.real or complex_ or self.real.covers(inner)
+
+
+def _joined_branches(terms: list[Product], floating: Predicate) -> list[Product]:
+    """`np.where(m, a, 0.5 * b)` for `np.where(m, a, 0.0) + 0.5 * np.where(m, 0.0, b)`."""
+    taken: dict[ir.Expr, tuple[int, ir.Call, ir.Expr]] = {}
+    out: list[Product] = []
+    for term in terms:
+        match term:
+            case Product(number, (ir.Call(ir.Ref(obj=np.where), (mask, a, b)) as call,), ()):
+                first = ir.Const(0.0) == b
+                value = a if first else b
+                if first == (ir.Const(0.0) == a):
+                    out.append(term)
+                    continue
+                scaled = build(_scaled(product_of(value), number), floating)
+                at, before, other = taken.pop(mask, (-1, call, ir.Const(0.0)))
+                if at < 0 or (before.args[2] == ir.Const(0.0)) == first:
+                    taken[mask] = (len(out), call, scaled)
+                    out.append(term)
+                else:
+                    both = (mask, scaled, other) if first else (mask, other, scaled)
+                    out[at] = Product(1, (replace(before, args=both),))
+            case _:
+                out.append(term)
+    return out
+
+
+def _scaled(product: Product, number: float) -> Product:
+    return replace(product, coefficient=product.coefficient * number)
 
 
 _IADD = ir.Ref("+=", operator.iadd)

@@ -10,7 +10,8 @@ import dataclasses
 
 from ... import ir
 from ...ir.facts import fact
-from .algebra import NEG, is_operation
+from ...rules.index_kinds import key_parts
+from .algebra import NEG
 from .analyses import READ, Asking, patterns_of
 from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
@@ -120,15 +121,17 @@ class _Nesting(Asking):
         if again or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
         if stmt.origin.is_derived or source.origin.is_derived:
-            if max(map(depth, ir.expressions(new)), default=0) > _DEEPEST:
+            if self._is_too_much(new):
                 new, *others = folded(new, self.function, self.facts)  # (`2.0 * (0.5 * g / r)`)
-                if others or max(map(depth, ir.expressions(new)), default=0) > _DEEPEST:
+                if others or self._is_too_much(new):
                     return None
-            if statement_width(new, self.indentation) > LINE:
-                return None
         elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
         return new
+
+    def _is_too_much(self, stmt: ir.Stmt) -> bool:
+        deepest = max(map(depth, ir.expressions(stmt)), default=0)
+        return deepest > _DEEPEST or statement_width(stmt, self.indentation) > LINE
 
     def _too_wide(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Whether no line has room for a statement with a value written in place of `name`, asked
@@ -428,7 +431,7 @@ def statement_width(stmt: ir.Stmt, indentation: int) -> int:
 #
 # Flattening named them; a person would not, and the derivative often reads them a second time.
 
-_WIDEST = 13
+_WIDEST, _WIDEST_KEY = 13, 20
 _COUNTING = ("+", "-", "*", "//", "%")
 
 
@@ -473,11 +476,15 @@ class _Repeating(Asking):
         name = stmt.target
         if not isinstance(name, str) or name in self.pinned:
             return False
-        if _is_negation(stmt):
+        if self._is_negation(stmt):
             return not self.facts.by_identity
-        if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
+        if name not in self.facts.temporaries:
             return False
+        if self._is_view(stmt.value):
+            return True
         kind = self.facts.kind(name)
+        if width(stmt.value) > _WIDEST:
+            return False
         if self.facts.by_identity and not (kind.discrete or kind.form == "array"):
             return False  # (read again, a number is another object)
         match stmt.value:
@@ -493,15 +500,31 @@ class _Repeating(Asking):
             case _:
                 return False
 
+    def _is_view(self, expr: ir.Expr) -> bool:
+        """`u[1:-1, :-2]` or `m[:, None]` of an array: nothing is computed to read it again."""
+        match expr:
+            case ir.Index(ir.Var(base), key) if (
+                self.facts.kind(base).form == "array" and width(key) <= _WIDEST_KEY
+            ):
+                parts = key_parts(key)
+                axes = [p for p in parts if isinstance(p, ir.Slice)]
+                atoms = [e for p in parts for e in (ir.children(p) if p in axes else (p,))]
+                return bool(axes or ir.Const(None) in parts) and all(map(self._is_place, atoms))
+        return False
+
+    def _is_place(self, expr: ir.Expr) -> bool:
+        """A literal, or what is said with whole numbers: `i + 1`."""
+        names = [part.name for part in ir.walk(expr) if isinstance(part, ir.Var)]
+        return _is_position(expr) and all(self.facts.kind(name).integer for name in names)
+
     def _is_free(self, stmt: ir.Assign, readers: list[ir.Stmt]) -> bool:
         """Whether repeating a value costs nothing: `d_bar -= g * v` for `d_bar += product_bar * v`,
         where `product_bar = -g`. A sign may be left in one place, where it was."""
-        if not _is_negation(stmt):
-            return True
         name, left = str(stmt.target), 0
+        readers = [s for s in readers if name in effect_of(s, self.facts).reads]
+        if not self._is_negation(stmt):
+            return not any(self._outgrows(s, {name: stmt.value}) for s in readers)
         for reader in readers:
-            if name not in effect_of(reader, self.facts).reads:
-                continue
             if ir.is_compound(reader) or reader.origin.place.line != stmt.origin.place.line:
                 return False
             before = _signs(reader, stmt.value)
@@ -510,6 +533,23 @@ class _Repeating(Asking):
                 return False
             left += sum(_signs(part, stmt.value) for part in new) - before
         return left <= 1
+
+    def _is_negation(self, stmt: ir.Assign) -> bool:
+        """`product_bar = -difference_bar`, and `minus_y = -y` of an array, which is no list."""
+        match stmt.value:
+            case ir.Call(fn=fn, args=(ir.Var(of),)) if fn == NEG:
+                name = str(stmt.target)
+                if stmt.origin.is_derived:
+                    return DERIVED_NAME.search(name) is not None
+                known = self.facts.kind(of).form in ("array", "number")
+                return known and name in self.facts.temporaries
+        return False
+
+    def _outgrows(self, reader: ir.Stmt, values: dict[str, ir.Expr]) -> bool:
+        """Whether a line of ours has room for a name, and none for what it stands for."""
+        if not reader.origin.is_derived or statement_width(reader, self.indentation) > LINE:
+            return False
+        return statement_width(_replaced(reader, values), self.indentation) > LINE
 
     def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
         """Where the last statement stands that reads the value; None if it must keep its name."""
@@ -540,12 +580,6 @@ class _Repeating(Asking):
             if self.live.is_live_after(other, name) and not self.can_move(effect, (found,)):
                 return None
         return last if readers else None
-
-
-def _is_negation(stmt: ir.Assign) -> bool:
-    """`product_bar = -difference_bar`."""
-    derived = stmt.origin.is_derived and DERIVED_NAME.search(str(stmt.target))
-    return bool(derived) and is_operation(stmt.value, NEG) and type(stmt.value.args[0]) is ir.Var  # type: ignore[union-attr]
 
 
 def _signs(stmt: ir.Stmt, negation: ir.Expr) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -24,6 +25,8 @@ def is_number(expr: ir.Expr, facts: Facts) -> bool:
             return isinstance(value, (int, float, complex))
         case ir.Var(name):
             return facts.kind(name).form == "number"
+        case ir.Attribute(name="size", base=ir.Var(name)):
+            return facts.kind_behind(name).form == "array"
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in _BINARY:
             return all(is_number(arg, facts) for arg in args)
         case _:
@@ -85,7 +88,8 @@ class Shapes:
                 return self.of(base)
             case ir.Index(base, key):
                 shape = self.of(base)
-                return None if shape is None else ("part", shape, key)
+                part = _basic_part(shape, key) if isinstance(shape, tuple) else None
+                return part or (None if shape is None else ("part", shape, key))
             case _:
                 return None
 
@@ -111,6 +115,8 @@ class Shapes:
             return self.of(args[1])
         if (name or numpy_name(fn.obj)) in _LIKE and args:
             return self.of(args[0])
+        if fn.obj is np.expand_dims and len(args) == 2:
+            return _expanded(self.of(args[0]), args[1])
         if numpy_name(fn.obj) == "sum" and len(args) == 1:
             return self._summed(self.of(args[0]), dict(kwargs))
         if isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1:
@@ -139,10 +145,40 @@ class Shapes:
                 return None
             if shape in (NUMBER, found):
                 continue
-            if found != NUMBER:
+            if found == NUMBER:
+                found = shape
+            elif _is_axes(shape) and _is_axes(found):
+                found = _spread([shape, found])
+                if found is None or None in found:
+                    return None
+            else:
                 return None
-            found = shape
         return found
+
+
+def _is_axes(shape: Hashable) -> TypeGuard[Axes]:
+    """Whether a shape has the length of each axis."""
+    return isinstance(shape, tuple) and shape[:1] != ("part",)
+
+
+def _basic_part(shape: Axes, key: ir.Expr) -> Axes | None:
+    """The shape of `x[:, None]` and the like, which has all axes of `x`."""
+    parts = key_parts(key)
+    if not _is_axes(shape) or set(parts) - {_NEW_AXIS, ir.Slice()}:
+        return None
+    if len(parts) - parts.count(_NEW_AXIS) > len(shape):
+        return None
+    left = iter(shape)
+    found = [1 if part == _NEW_AXIS else next(left) for part in parts]
+    return (*found, *left)
+
+
+def _expanded(shape: Hashable, axis: ir.Expr) -> Axes | None:
+    """The shape of `np.expand_dims(x, axis)`."""
+    if not _is_axes(shape) or not isinstance(axis, ir.Const) or type(axis.value) is not int:
+        return None
+    place = axis.value if axis.value >= 0 else len(shape) + 1 + axis.value
+    return (*shape[:place], 1, *shape[place:])
 
 
 def of_same_shape(expr: ir.Expr, facts: Facts) -> ir.Expr:
@@ -188,6 +224,7 @@ def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
 Axes = tuple[Dim, ...]
 _OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
 _ADD = ir.Ref("+", operator.add)
+_NEW_AXIS = ir.Const(None)
 _OPEN: Axes = ("open",)  # those of a name of which no definition is known yet
 
 
@@ -252,10 +289,15 @@ class AxesOf:
 
     def _of_part(self, axes: Axes | None, key: ir.Expr) -> Axes | None:
         parts = key_parts(key)
-        if axes is None or axes is _OPEN or len(parts) > len(axes):
+        new = parts.count(_NEW_AXIS)
+        if axes is None or axes is _OPEN or len(parts) - new > len(axes):
             return axes if axes is _OPEN else None
-        found: list[Dim] = []
-        for part, length in zip(parts, axes, strict=False):
+        found, left = list[Dim](), iter(axes)
+        for part in parts:
+            if part == _NEW_AXIS:
+                found.append(1)
+                continue
+            length = next(left)
             number = isinstance(part, ir.Const) and type(part.value) is int
             if isinstance(part, ir.Slice):
                 found.append(length if part == ir.Slice() else None)
@@ -263,7 +305,7 @@ class AxesOf:
                 isinstance(part, ir.Var) and self._facts.kind(part.name).integer
             ):
                 return None
-        return (*found, *axes[len(parts) :])
+        return (*found, *left)
 
     def _of_call(
         self, fn: ir.Ref, args: tuple[ir.Expr, ...], options: dict[str, ir.Expr]

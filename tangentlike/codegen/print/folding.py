@@ -1,8 +1,9 @@
 """Statements that are longer than a line, broken where a reader would break them.
 
 The outermost brackets are opened first and hold their items on one line if these fit, else one
-a line (plain ones are packed); an operation is broken before its operators. Continuation
-lines are indented by four. What is assigned to folds where the value cannot.
+a line (plain ones are packed); an operation is broken before its operators, with as many
+operands on a line as there is room for. Continuation lines are indented by four. What is
+assigned to folds where the value cannot.
 
     total = np.concatenate(
         [first_layer_weights, second_layer_weights, first_layer_bias], axis=-1
@@ -189,8 +190,15 @@ class _Folder:
             long = len(inner) + len(self.printer.again(first)) > WIDTH
             if long and _level(node) < _level(first) <= 2:  # (`a * b` of `a * b + c`)
                 operands[:1] = _operands(first)
+        plain = False  # whether the line before holds whole operands, which more may follow
         for prefix, operand in operands:
-            lines += self.fold(operand, prefix, "", inner)
+            text = prefix + self.printer.again(operand)
+            fits = len(inner) + len(text) <= WIDTH
+            if plain and fits and len(lines[-1]) + 1 + len(text) <= WIDTH:
+                lines[-1] += " " + text
+            else:
+                lines += [inner + text] if fits else self.fold(operand, prefix, "", inner)
+            plain = fits
         return [*lines, f"{pad}){tail}"]
 
     def _comprehension(self, node: Any, head: str, tail: str, pad: str) -> list[str]:
