@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import itertools
 import json
@@ -305,8 +306,44 @@ def test_tests_of_types() -> None:
             else:
                 assert eval(test, {"np": np}, {"x": x, "w": np.ones(3)}), (text, x)
     assert 100 < refused < 200
-    for text in ("list[float]", "None", "float | None", "dict(v: float[:])"):
+    for text in ("list[list[float[n]]]", "None", "float | None", "dict(v: None)"):
         assert fitting(f"x: float[:], y: {text}, w: float[n]") is None
+
+
+class Point:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+def test_tests_of_containers() -> None:
+    """They refuse what the runtime's helper refuses, or cannot be asked of it."""
+    v, m, one = np.ones(3), np.ones((3, 2)), np.ones(1)
+    values = (
+        *([v, v], [v, one], [v, 1.0], [1.0, 2], [m, m], [m, np.ones((3, 4))], [], (v, 1.0), (v, v)),
+        *({"v": v, "m": m}, {"v": v}, {"v": one, "m": m}, {"v": v, "m": np.ones((4, 2))}, {}),
+        *(Point(v), Point(m), Point(1.0), v, None, [1.0j], {"v": 1.0, "m": 2.0}),
+    )
+    stated = ("list[float]", "list[float[:]]", "list[float[n, m]]", "list[float[...]]")
+    stated += ("dict[float[...]]", "dict(v: float[n], m: float[n, k])", "dict[float]")
+    stated += ("tuple[float[:], float]", "Point(x: float[n])", "dict(v: float)")
+    fits = 0
+    for text in stated:
+        for x in values:
+            types = f"x: {text}, w: float[n]"
+            test = fitting(types)
+            assert test is not None
+            try:
+                found = eval(test, {"np": np, "x": x, "w": np.ones(3)})
+            except (KeyError, AttributeError):
+                found = False
+            try:
+                tangentlike.runtime.require_types(types, x, np.ones(3))
+            except TypeError:
+                assert not found, (text, x)
+            else:
+                fits += 1
+                assert found, (text, x)
+    assert fits >= 15
 
 
 def test_short_forms_add_at_places() -> None:
@@ -346,6 +383,8 @@ def test_short_forms_of_slopes() -> None:
 
 def flat(value: Any) -> Any:
     """The numbers in lists, dicts and arrays."""
+    if hasattr(value, "__dict__"):
+        value = {name: item for name, item in vars(value).items() if name != "name"}
     if isinstance(value, dict):
         value = list(value.values())
     parts = map(flat, value) if isinstance(value, (list, tuple)) else [np.ravel(value)]
@@ -397,6 +436,65 @@ def test_programs_with_containers_take_the_helpers_for_them(fn: Any, args: Any) 
     exec(text, namespace)
     got = namespace[f"{fn.__name__}_grad"](*args)
     assert np.allclose(flat(got), flat(want), rtol=1e-15)
+
+
+@dataclasses.dataclass
+class Layer:
+    w: Any
+    b: Any
+    name: str = "layer"
+
+    def __call__(self, x: Any) -> Any:
+        return np.tanh(x @ self.w + self.b)
+
+
+@dataclasses.dataclass
+class Network:
+    first: Layer
+    second: Layer
+    scale: float
+
+
+NETWORK = Layer(np.eye(3), 0.5), Layer(np.eye(3), np.ones(3)), 2.0
+
+
+def of_objects(network: Any, x: Any) -> Any:
+    return network.scale * np.sum(network.second(network.first(network.first(x))))
+
+
+def of_named_weights(weights: Any, x: Any) -> Any:
+    for w in weights["layers"]:
+        x = np.tanh(x @ w + weights["b"])
+    return np.sum(x) * weights["scale"]
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (of_objects, (Network(*NETWORK), np.ones(3))),
+        (
+            of_named_weights,
+            ({"layers": [np.eye(3)] * 2, "b": np.ones(3), "scale": 0.5}, np.ones(3)),
+        ),
+        (of_layers, (np.ones(3), [(np.eye(3), np.ones(3)), (np.eye(3), np.ones(3))])),
+    ],
+)
+def test_containers_of_stated_types_take_few_lines(fn: Any, args: Any) -> None:
+    """And those tests refuse arguments of other types."""
+    wrt = 0 if fn is not of_layers else 1
+    typed = tl.grad(fn, wrt=wrt, example=args)
+    text = typed.__tangentlike__.derive().standalone()
+    assert len(text.splitlines()) <= 160
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    want = flat(typed(*args))
+    if fn is of_objects:  # (the file has these classes of its own)
+        first, second = (namespace["Layer"](*vars(part).values()) for part in NETWORK[:2])
+        args = (namespace["Network"](first, second, 2.0), *args[1:])
+    got = namespace[f"{fn.__name__}_grad"](*args)
+    assert np.allclose(flat(got), want, rtol=1e-15)
+    with pytest.raises((TypeError, AttributeError)):
+        namespace[f"{fn.__name__}_grad"](*args[:-1], 2)
 
 
 def test_files_are_short() -> None:

@@ -16,7 +16,13 @@ import numpy as np
 
 from ..frontend.owners import is_numerical, is_ours, is_pythons
 from ..frontend.resolve import note_class
-from ..frontend.structures import assigned_attributes, has_methods, is_object, structure_of
+from ..frontend.structures import (
+    assigned_attributes,
+    has_methods,
+    has_names,
+    is_object,
+    structure_of,
+)
 from ..ir.kind import BOOL, FLOAT, INT, MANY, NOTHING, OTHER, UNKNOWN, Dim, Kind
 from ..pytree.leaves import is_array
 
@@ -129,6 +135,8 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
     if isinstance(value, dict):
         inside = (*above, value)
         kinds = [_example(v, f"{name}.{k}", symbols, inside) for k, v in value.items()]
+        if has_names(value) and any(kind != kinds[0] for kind in kinds):
+            return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
         return Kind("dict", item=_join_all(kinds), lasting=True)
     if is_array(value):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))

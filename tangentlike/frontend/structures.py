@@ -205,7 +205,7 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     form = "dict" if isinstance(value, dict) else "list"
     if common != UNKNOWN and all(kind == common for kind in kinds):
         return Kind(form, item=common, lasting=ranks)
-    if ranks and _has_names(value):
+    if ranks and has_names(value):
         return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
     return Kind(form, item=common if common.holds_objects else None, lasting=ranks)
 
@@ -217,7 +217,7 @@ def _is_plain_object(value: Any) -> bool:
     return leaves.named_children(value) is not None
 
 
-def _has_names(value: Any) -> bool:
+def has_names(value: Any) -> bool:
     """Whether a value is a dict whose keys are names, each of an entry of its own kind."""
     plain = type(value) in (dict, collections.OrderedDict)
     return plain and len(value) <= _MOST_NAMES and all(type(key) is str for key in value)

@@ -138,7 +138,15 @@ linear("nest_like(g, nested)", "np.array(y_bar)", unknown, "maybe")
 # ----------------------------------------------------------------------- filled, spaced
 
 
-@rule(np.full, kind=shape_from_argument(0, dtype="?", dtype_place=2))
+def _full(call, kind_of):
+    """An array of the fill value's dtype, which is surely one of floats where that is spelled."""
+    fill = argument(call, 1, "fill_value")
+    value = getattr(fill, "value", getattr(fill, "obj", None))
+    dtype = "float" if isinstance(value, float) else "?"
+    return shape_from_argument(0, dtype=dtype, dtype_place=2)(call, kind_of)
+
+
+@rule(np.full, kind=_full)
 def full(y, shape, fill_value, dtype=None, order="C"):
     if dtype is None:
         y_dot = np.full(shape, fill_value_dot)

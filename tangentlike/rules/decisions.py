@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.operands import BINARY, COMPARE, UNARY
-from ..ir.kind import Kind
+from ..ir.kind import Kind, is_named
 from .book import KindOf
 
 _NODES = {node.__name__: ref for table in (BINARY, UNARY, COMPARE) for node, ref in table.items()}
@@ -223,6 +223,14 @@ def _stacked_alike(facts: Facts, a: str, b: str) -> bool:
     return _known((first.spans(second) and second.spans(first)) or None)
 
 
+def _is_square(facts: Facts, name: str) -> bool:
+    """Whether it is one matrix, with axes of one length."""
+    shape = facts.kind(name).shape
+    if not isinstance(shape, tuple) or len(shape) != 2 or not is_named(shape[0]):
+        raise _Unknown
+    return _known((shape[0] == shape[1]) or None)
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
@@ -239,6 +247,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "same": _same,
     "spans": lambda facts, a, b: _known(facts.kind(a).spans(facts.kind(b)) or None),
     "stacked_alike": _stacked_alike,
+    "is_square": _is_square,
     "same_shape": lambda facts, a, b: _known(facts.kind(a).same_shape(facts.kind(b)) or None),
 }
 

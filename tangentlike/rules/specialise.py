@@ -117,9 +117,9 @@ def unreduce(y, g, like, axis=None, keepdims=False):
         text = broadcast_like(g, like)
     elif axis == 0 and keepdims is False:
         text = broadcast_like(g, like)  # the lost axis is the first: shapes align at the last
-    elif rank(like) == 2 and axis in (1, -1) and keepdims is False:
-        text = broadcast_like(g[:, None], like)
-    elif is_array(like) and axis == 1 and keepdims is False:
+    elif (rank(like) == 2 and axis in (1, -1) and keepdims is False) or (
+        is_array(like) and axis == 1 and keepdims is False
+    ):
         text = broadcast_like(g[:, None], like)
     elif is_array(like) and axis == 2 and keepdims is False:
         text = broadcast_like(g[:, :, None], like)
@@ -146,6 +146,14 @@ def reduced_size(y, x, axis=None):
 def swap_last(y, x):
     if rank(x) == 2:
         text = x.T
+
+
+@shorter(runtime.undiag)
+def undiag(y, g, v, k=0):
+    if rank(v) == 1:
+        text = np.diagonal(g, k)
+    elif is_square(v) and k == 0:
+        text = np.diag(g)
 
 
 @shorter(runtime.reshape_like)

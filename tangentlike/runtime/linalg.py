@@ -7,6 +7,7 @@ in the adjoint is written in plain NumPy and can be differentiated again as it s
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -48,14 +49,21 @@ def onto_triangle(g: Any, lower: Any = True, hermitian: bool = True) -> Any:
            [4., 5.]])
     """
     both = g + (adjoint_matrix(g) if hermitian else swap_last(g))
-    return _diagonal_halved(np.tril(both) if _is_lower(lower) else np.triu(both))
+    halves = _lower_halves(both)
+    return both * (halves if _is_lower(lower) else swap_last(halves))
 
 
-def _diagonal_halved(x: Any) -> Any:
-    """The matrix itself, or the stack of matrices, changed in place."""
-    places = arange(x.shape[-1], x)
-    x[..., places, places] *= 0.5
-    return x
+def _lower_halves(x: Any) -> Any:
+    """What keeps of matrices like these the lower triangle, with half the diagonal."""
+    if type(x) is np.ndarray:
+        return _halves(x.shape[-1], x.dtype)
+    return np.tril(np.ones_like(x)) - 0.5 * eye(x.shape[-1], x)
+
+
+@functools.lru_cache(maxsize=16)
+def _halves(n: int, dtype: Any) -> Any:
+    """The same (matrices of one size mostly come one after the other)."""
+    return np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2
 
 
 def _is_lower(lower: Any) -> bool:
@@ -73,7 +81,7 @@ def half_lower(x: Any) -> Any:
     array([[1., 0.],
            [1., 1.]])
     """
-    return _diagonal_halved(np.tril(x))
+    return x * _lower_halves(x)
 
 
 def diagonal_matrix(d: Any) -> Any:
@@ -569,20 +577,36 @@ def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True, inverse: Any 
 
 
 def inverse_of_lower(x: Any) -> Any:
-    """The inverse of a lower triangular matrix, by halves: NumPy has no triangular solver.
+    """The inverse of a lower triangular matrix, from those of the blocks on its diagonal, then of
+    blocks of twice their size: NumPy has no triangular solver.
 
     >>> inverse_of_lower(np.array([[1.0, 0.0], [1.0, 2.0]]))
     array([[ 1. ,  0. ],
            [-0.5,  0.5]])
     """
-    k = x.shape[-1] // 2
-    if k < 32:
+    n, stack = x.shape[-1], x.shape[:-2]
+    if n <= 2 * _BLOCK:
         return np.linalg.inv(x)
-    y = np.zeros_like(x)
-    y[..., :k, :k] = upper = inverse_of_lower(x[..., :k, :k])
-    y[..., k:, k:] = lower = inverse_of_lower(x[..., k:, k:])
-    y[..., k:, :k] = -(lower @ (x[..., k:, :k] @ upper))
-    return y
+    count = 1 << (-(-n // _BLOCK) - 1).bit_length()
+    size = -(-n // count)
+    whole, at = x, arange(count, x)
+    if n < count * size:
+        whole = np.zeros_like(x, shape=(*stack, count * size, count * size))
+        whole[...] = eye(count * size, x)
+        whole[..., :n, :n] = x
+    y = np.linalg.inv(whole.reshape(*stack, count, size, count, size)[..., at, :, at, :])
+    while count > 1:
+        count //= 2
+        at, first, second = at[:count], y[0::2], y[1::2]
+        halves = whole.reshape(*stack, count, 2, size, count, 2, size)
+        y = np.zeros_like(first, shape=(count, *stack, 2 * size, 2 * size))
+        y[..., :size, :size], y[..., size:, size:] = first, second
+        y[..., size:, :size] = -(second @ (halves[..., at, 1, :, at, 0, :] @ first))
+        size *= 2
+    return y[0, ..., :n, :n]
+
+
+_BLOCK = 16  # the size up to which LAPACK is as fast as products of matrices
 
 
 def swapped_pair(l_and_u: Any) -> tuple[int, int]:

@@ -32,7 +32,7 @@ def require_types(types: str, *values: Any) -> None:
     forms = [(x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in values]
     if _known_to_fit(types, *forms):
         return
-    stated = _stated(types)
+    stated = stated_types(types)
     if not _fit([text for _, text in stated], values):
         given = ", ".join(f"{n}: {_type_of(x)}" for (n, _), x in zip(stated, values, strict=True))
         raise TypeError(
@@ -89,18 +89,18 @@ def required_by(fn: Any) -> tuple[Any, tuple[str, ...]]:
 
 def names_in(types: str) -> list[str]:
     """The names that types are stated of."""
-    return [name for name, _ in _stated(types)]
+    return [name for name, _ in stated_types(types)]
 
 
-def _stated(types: str) -> list[tuple[str, str]]:
+def stated_types(types: str) -> list[tuple[str, str]]:
     """Names and their types: `a, b: float` says the type of both.
 
-    >>> _stated("x: float[n, n], a, b: float")
+    >>> stated_types("x: float[n, n], a, b: float")
     [('x', 'float[n, n]'), ('a', 'float'), ('b', 'float')]
     """
     stated: list[tuple[str, str]] = []
     waiting: list[str] = []
-    for part in _parts(types):
+    for part in type_parts(types):
         name, colon, text = part.partition(": ")
         waiting.append(name)
         if colon:
@@ -115,7 +115,7 @@ def _known_to_fit(types: str, *forms: Any) -> bool:
     types: calls mostly repeat them. Asked of arrays that take no memory."""
     if not all(type(form) is tuple or form in _PLAIN for form in forms):
         return False
-    stated = [text for _, text in _stated(types)]
+    stated = [text for _, text in stated_types(types)]
     if not all(text.partition("[")[0] in _NUMBERS for text in stated):
         return False
     return _fit(
@@ -131,11 +131,11 @@ def _fit(stated: list[str], values: Iterable[Any]) -> bool:
 
 def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     """Whether a value is of a type; `sizes` are the lengths of axes that have a name."""
-    either = _parts(text, " | ")
+    either = type_parts(text, " | ")
     if len(either) > 1:
         return any(_fits(part, x, sizes) for part in either)
     end = min(text.find(c) % (len(text) + 1) for c in "[(")
-    name, bracket, inside = text[:end], text[end : end + 1], _parts(text[end + 1 : -1])
+    name, bracket, inside = text[:end], text[end : end + 1], type_parts(text[end + 1 : -1])
     if name in _NUMBERS:
         if bracket:
             fits = is_array(x) and np.dtype(x.dtype).kind in _ENTRIES[name]
@@ -182,7 +182,7 @@ def _is_long(axis: str, length: int, sizes: dict[str, int]) -> bool:
     return length != 1 and (axis == ":" or sizes.setdefault(axis, length) == length)
 
 
-def _parts(text: str, separator: str = ", ") -> list[str]:
+def type_parts(text: str, separator: str = ", ") -> list[str]:
     """The parts of a text between separators that stand in no brackets and no string."""
     parts, depth, quote, start = [], 0, "", 0
     for place, char in enumerate(text):

@@ -18,8 +18,7 @@ def with_errstate_grad(x):
         sin_x_bar = unbroadcast(ratio_bar / np.where(unselected, x, 1.0), sin_x)
         x_bar = unbroadcast(
             (
-                -ratio_bar
-                / np.where(unselected, x, 1.0)
+                -ratio_bar / np.where(unselected, x, 1.0)
                 * np.where(unselected, ratio, 0.0)
             ),
             x,

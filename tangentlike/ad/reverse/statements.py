@@ -274,8 +274,15 @@ class Statements:
 
     def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
         """`a, b = t` reversed: `t_bar = [a_bar, b_bar]` where nothing was added to it so far, else
-        `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
+        `t_bar[0] += a_bar; t_bar[1] += b_bar`; of a vector, `np.array([a_bar, b_bar], t.dtype)` is
+        added."""
         if base not in self.active:
+            return
+        if not keys and self._are_entries(target, base):
+            entries = self._handed_over(ir.target_names(target))
+            dtype = ir.Attribute(ir.Var(base), "dtype")
+            vector = ir.Call(self.context.numpy("array"), (entries, dtype))
+            self.adjoints.contribute(base, vector)
             return
         if not keys and self._is_all_of(target, base):
             items = self._handed_over(ir.target_names(target))
@@ -286,6 +293,14 @@ class Statements:
             assert isinstance(part, str)  # nested targets were unpacked in steps
             if self.adjoints.present(part):
                 self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
+
+    def _are_entries(self, target: ir.Target, base: str) -> bool:
+        """Whether the names of a target are the numbers that a vector of floats has."""
+        kind = self.context.kind_of(ir.Var(base))
+        kinds = [self.context.kind_of(ir.Var(name)) for name in ir.target_names(target)]
+        vector = kind.form == "array" and kind.dtype == "float" and kind.rank == 1
+        numbers = all(k.form == "number" and k.dtype == "float" for k in kinds)
+        return vector and numbers and self.adjoints.aliases.has_variable(base)
 
     def _is_all_of(self, target: ir.Target, base: str) -> bool:
         """Whether the adjoint of a container begins as the list of those of its items, which are

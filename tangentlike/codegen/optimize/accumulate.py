@@ -21,6 +21,7 @@ from .algebra import ADD, NEG, SUB, is_literal, product_of
 from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Analyses, Asking, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name, words
+from .fold import folded
 from .nest import LINE, depth, statement_width
 from .propagate import source_of
 from .shapes import is_number
@@ -294,6 +295,8 @@ class _Merging(Asking):
         else:
             value = ir.Call(SUB if subtract else ADD, (first.value, second.value))
             new = ir.Assign(first.target, value, second.origin)
+        if statement_width(new, self.indentation) > LINE:  # (`np.where(m, a, 0.0)`, and otherwise)
+            new, *_ = folded(new, self.function, self.facts)
         fits = statement_width(new, self.indentation) <= LINE and depth(value) <= _DEEPEST
         return new if fits and self._is_silent(first) else None
 

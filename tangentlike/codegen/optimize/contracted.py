@@ -28,8 +28,8 @@ from ...ir.facts import fact
 from ...ir.index import references
 from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
-from ...rules.index_kinds import key_parts
-from ...runtime import cholesky_bar, inverse_of_lower
+from ...rules.index_kinds import index_kind, key_parts
+from ...runtime import add_at, cholesky_bar, inverse_of_lower
 from .accumulate import IADD, ISUB
 from .algebra import Product, build, build_sum, ordered, product_of, terms_of
 from .analyses import Asking
@@ -297,14 +297,18 @@ class _Inverting(Asking):
         names = Names(n for s in ir.statements(self.function.body) for n in _names(s))
         inverse = ir.Var(names.fresh(f"{factor}_inverse"))
         axes = AxesOf(self.function, self.facts)
+        by: dict[ir.Expr, ir.Expr] = {
+            ir.Var(factor): inverse,
+            ir.Attribute(ir.Var(factor), "T"): ir.Attribute(inverse, "T"),
+        }
 
         def by_inverse(expr: ir.Expr) -> ir.Expr:
             expr = ir.rebuild(expr, by_inverse)
             match expr:
-                case ir.Call(ir.Ref(obj=np.linalg.solve), (ir.Attribute(base, "T"), g), ()) if (
-                    base == ir.Var(factor) and len(axes.of(g) or ()) in (1, 2)
-                ):
-                    return ir.Call(_MATMUL, (ir.Attribute(inverse, "T"), g), (), expr.at)
+                case ir.Call(ir.Ref(obj=np.linalg.solve), (matrix, g), ()) if matrix in by and len(
+                    axes.of(g) or ()
+                ) in (1, 2):
+                    return ir.Call(_MATMUL, (by[matrix], g), (), expr.at)
                 case ir.Call(ir.Ref(obj=obj), (base, _), ()) if (
                     base == ir.Var(factor) and obj is cholesky_bar
                 ):
@@ -372,7 +376,8 @@ def _adds_outer(stmt: ir.Stmt, total: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Entries of an array of zeros to which something is added for the first time are given it.
+# Entries of an array of zeros to which something is added for the first time are given it, and what
+# stands in a list or a dict is added to as what it is.
 #
 # The last thing done to a text that is run, not to one that is differentiated again.
 
@@ -410,13 +415,14 @@ class _First(Asking):
         plain = self.facts.real and not self.facts.by_identity
         stmts = ir.statements(self.function.body) if plain else ()
         adds = any(type(s) is ir.Update and type(s.target) is ir.Index for s in stmts)
+        adds = adds or (plain and any(r.obj is add_at for r in fact(references, self.function)))
         return self.rewritten(self.function) if adds else self.function
 
     def block(self, block: ir.Block) -> ir.Block:
         zeros: dict[str, list[ir.Expr]] = {}  # the keys at which something was added
         out: list[ir.Stmt] = []
         for stmt in block:
-            new = self.nested(stmt)
+            new = self._added_plainly(self.nested(stmt))
             match stmt:
                 case ir.Update(ir.Index(ir.Var(name), key), op=op, value=value) if (
                     name in zeros and op in (IADD, ISUB) and name not in ir.names_in(value)
@@ -436,6 +442,20 @@ class _First(Asking):
                         zeros[made] = []
             out.append(new)
         return ir.unless_same(out, block)
+
+    def _added_plainly(self, stmt: ir.Stmt) -> ir.Stmt:
+        """`p_bar["w"] += e` for `add_at(p_bar, "w", e)` of a dict of numbers and arrays."""
+        match stmt:
+            case ir.Do(ir.Call(ir.Ref(obj=obj), (ir.Var(name) as bar, key, value), ())) if (
+                obj is add_at
+            ):
+                held = self.facts.kind_behind(name)
+                place = held.form == "dict" or self._kind_of(key).integer or _is_integer(key)
+                if held.form in ("list", "tuple", "dict") and place:
+                    item = index_kind(held, key, self._kind_of)
+                    if item.form in ("number", "array") and item.dtype == "float":
+                        return ir.Update(ir.Index(bar, key), IADD, value, stmt.origin)
+        return stmt
 
     def _stored(
         self, stmt: ir.Update, name: str, key: ir.Expr, before: Sequence[ir.Expr]

@@ -400,9 +400,9 @@ class _Fold(Asking):
         `np.full_like(x, c)[:, None] * e` is `c * e` where e has all its axes."""
         factors = list(product.factors)
         for factor in product.factors:
-            number = self._repeated(factor)
-            if number is not None and self._covered(factor, factors):
-                factors[factors.index(factor)] = number
+            repeated = self._repeated(factor)
+            if repeated is not None and self._covered(factor, factors):
+                factors[factors.index(factor)] = repeated
                 continue
             like = _spread_over(factor)
             if like is None:

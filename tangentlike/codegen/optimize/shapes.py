@@ -276,6 +276,8 @@ class AxesOf:
             case ir.Var(name):
                 given = self._given(name)
                 return self._names.get(name) if given is None else given
+            case ir.Attribute(name="size" | "ndim"):
+                return ()
             case ir.Attribute(base, "T"):
                 found = self._of(base)
                 return found if found is None or found is _OPEN else found[::-1]
@@ -324,6 +326,8 @@ class AxesOf:
         if len(every) != 2 or None in every or options:
             return None
         left, right = every
+        if fn.obj is np.linalg.solve:
+            return right
         if left is _OPEN or right is _OPEN:
             return _OPEN
         assert left is not None and right is not None

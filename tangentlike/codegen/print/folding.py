@@ -153,10 +153,11 @@ class _Folder:
         only = items[0][1] if len(items) == 1 else None
         if type(only) in _BRACKETS and len(pad + head + fn) + 2 <= WIDTH:
             return self.fold(only, f"{head}{fn}({items[0][0]}", f"){tail}", pad)
+        if isinstance(only, gast.GeneratorExp):
+            return self._comprehension(only, f"{head}{fn}(", f"){tail}", pad)
         if isinstance(only, _OPERATIONS) and not items[0][0]:
             return self._operation(only, f"{head}{fn}", tail, pad)
-        comma = not isinstance(only, gast.GeneratorExp)
-        return self._bracket(f"{head}{fn}(", items, f"){tail}", pad, comma)
+        return self._bracket(f"{head}{fn}(", items, f"){tail}", pad, comma=True)
 
     def _subscript(self, node: Any, head: str, tail: str, pad: str) -> list[str]:
         base, key = self.printer.again(node.value), self.printer.again(node.slice)
@@ -220,8 +221,8 @@ def _is_plain(node: Any) -> bool:
     """Whether an item is a name, a literal, or an entry or attribute of these."""
     if isinstance(node, gast.Subscript):
         return _is_plain(node.value) and _is_plain(node.slice)
-    if isinstance(node, (gast.Attribute, gast.UnaryOp)):
-        return _is_plain(node.value if isinstance(node, gast.Attribute) else node.operand)
+    if isinstance(node, (gast.Attribute, gast.Starred, gast.UnaryOp)):
+        return _is_plain(node.operand if isinstance(node, gast.UnaryOp) else node.value)
     return isinstance(node, (gast.Name, gast.Constant))
 
 

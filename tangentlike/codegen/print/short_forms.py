@@ -1,21 +1,25 @@
 """What a standalone file defines in place of helpers of the runtime: the same in few lines.
 
 The runtime's own helpers serve lists, dicts, objects, sparse matrices and arrays of other
-libraries, and they are fast for small arrays. These serve numbers and NumPy arrays. Their text is
-copied; the package itself calls none of them. What arguments have to be is written out as a test.
+libraries, and they are fast for small arrays. These serve numbers and NumPy arrays, the last of
+them also lists, dicts and objects that hold such, where the arguments are of stated types. Their
+text is copied; the package itself calls none of them. What arguments have to be is written out
+as a test.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator
+import string
+import types
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ... import ir, runtime
+from ...runtime.stated_types import stated_types, type_parts
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
 _CHECK = ir.Ref("require_types", runtime.require_types)
@@ -124,6 +128,52 @@ def arange(count: int, like: Any) -> Any:
     return np.arange(count)
 
 
+def zeros_inside(x: Any) -> Any:
+    """Zeros in the structure of `x`: a tuple has a list, an object a namespace."""
+    if isinstance(x, np.ndarray):
+        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
+    if isinstance(x, dict):
+        return {key: zeros_inside(item) for key, item in x.items()}
+    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+        return [zeros_inside(item) for item in x]
+    names = getattr(x, "_fields", None) or getattr(x, "__dict__", ())
+    if not names or isinstance(x, (type, types.FunctionType, types.ModuleType)):
+        return np.zeros_like(x)[()] if isinstance(x, (float, complex, np.inexact)) else 0.0
+    return types.SimpleNamespace(**{name: zeros_inside(getattr(x, name)) for name in names})
+
+
+def added_inside(a: Any, b: Any) -> Any:
+    """The sum of two adjoints of one value, entry by entry in what holds others."""
+    if isinstance(a, types.SimpleNamespace) and isinstance(b, types.SimpleNamespace):
+        return types.SimpleNamespace(**added_inside(vars(a), vars(b)))
+    if isinstance(a, dict) and isinstance(b, dict):
+        both = {key: added_inside(a[key], b[key]) for key in a.keys() & b.keys()}
+        return {key: both.get(key, item) for key, item in {**a, **b}.items()}
+    if isinstance(a, list) and isinstance(b, (list, tuple)):
+        return [added_inside(p, q) for p, q in zip(a, b, strict=True)]
+    return a + b
+
+
+def require_class(x: Any, cls: type) -> None:
+    """Check that `x` is of the class whose methods this derivative was made from."""
+    hidden = (
+        isinstance(getattr(cls, n, None), types.FunctionType) for n in getattr(x, "__dict__", ())
+    )
+    if type(x) is not cls or any(hidden):
+        raise TypeError(f"this derivative was made for a {cls.__name__} with the methods of that")
+
+
+def added_at(x_bar: Any, key: Any, g: Any) -> Any:
+    """`x_bar[key] += g`, in which repeated indices count."""
+    if isinstance(x_bar, (list, dict)):
+        x_bar[key] = added_inside(x_bar[key], g)
+    elif isinstance(key, (int, slice)):
+        x_bar[key] += g if np.iscomplexobj(x_bar) else np.real(g)
+    else:
+        np.add.at(x_bar, key, g if np.iscomplexobj(x_bar) else np.real(g))
+    return x_bar
+
+
 SHORT: dict[str, Callable[..., Any]] = {
     form.__name__: form
     for form in (
@@ -140,14 +190,36 @@ SHORT: dict[str, Callable[..., Any]] = {
     )
 }
 SHORT.update(accumulate=added, conj=np.conj)
+# Where arguments are of stated types, and there are lists, dicts and objects among them.
+SHORT_INSIDE: dict[str, Callable[..., Any]] = {
+    **{form.__name__: form for form in (scalar_seed, power_slope, eye, arange, require_class)},
+    **{"zeros_like": zeros_inside, "added": added_inside, "accumulate": added_inside},
+    "add_at": added_at,
+}
 
 
-def short_form(obj: Any) -> Any:
+def short_form(obj: Any, of_arrays: bool = True) -> Any:
     """What stands for a helper of the runtime, if there is something shorter."""
     module = getattr(obj, "__module__", None)
     if not isinstance(module, str) or not module.startswith(runtime.__name__):
         return obj
-    return SHORT.get(getattr(obj, "__name__", ""), obj)
+    forms = SHORT if of_arrays else SHORT_INSIDE
+    return forms.get(getattr(obj, "__name__", ""), obj)
+
+
+def is_typed(module: ir.Module) -> bool:
+    """Whether types are stated of arguments, all of which could be written out as tests."""
+    stmts = [stmt for function in module.functions for stmt in function.body]
+    return any(map(_is_test, stmts)) and not any(
+        part == _CHECK for stmt in stmts for part in ir.walk_statement(stmt)
+    )
+
+
+def _is_test(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.If(test=ir.Opaque(), body=(ir.OpaqueStmt(text=text),)):
+            return text.startswith(_REFUSAL)
+    return False
 
 
 def is_of_arrays(module: ir.Module) -> bool:
@@ -220,7 +292,9 @@ _CLASSES = {
     **{"float": "float, int, np.floating, np.integer", "int": "int, np.integer"},
     "bool": "bool, np.bool_",
 }
-_STATED = re.compile(r"((?:\w+, )*\w+): (float|int|bool|complex|number)(\[[^][]*\])?(?:, |$)")
+
+
+_REFUSAL = "raise TypeError"
 
 
 def checked(module: ir.Module) -> ir.Module:
@@ -240,14 +314,15 @@ def _checked(stmt: ir.Stmt, fn: ir.Function) -> ir.Stmt:
                 return stmt
             refs = (ir.Ref("np", np),)
             failed = ir.Opaque(f"not ({test})", tuple(names), tuple(values), refs)
-            text = f"raise TypeError({f'this derivative was made for {stated}'!r})"
+            text = f"{_REFUSAL}({f'this derivative was made for {stated}'!r})"
             error = ir.OpaqueStmt(text, (), (), (), (), stmt.origin)
             return ir.If(failed, (error,), (), stmt.origin)
     return stmt
 
 
 def fitting(stated: str) -> str | None:
-    """A test for whether numbers and arrays have the types that are stated of their names.
+    """A test for whether arguments, and what they hold, have the types that are stated of their
+    names; None where the helper of the runtime has to say so.
 
     >>> print(fitting("k: float, w: float[n, m], x: float[:, m]").replace(" and ", "\\n"))
     isinstance(k, (float, int, np.floating, np.integer))
@@ -256,30 +331,123 @@ def fitting(stated: str) -> str | None:
     w.ndim == x.ndim == 2
     w.shape[1] == x.shape[1]
     1 not in (*w.shape, x.shape[0])
+    >>> print(fitting("p: dict(w: float[:], b: float)").replace(" and ", "\\n"))
+    isinstance(p, dict)
+    {'w', 'b'} <= p.keys()
+    isinstance(p['b'], (float, int, np.floating, np.integer))
+    isinstance(p['w'], np.ndarray)
+    p['w'].dtype.kind == 'f'
+    p['w'].ndim == 1
+    1 not in p['w'].shape
     """
-    if _STATED.sub("", stated):
+    types = stated_types(stated)
+    found = _Tests("".join(c for c in string.ascii_letters if c not in dict(types)))
+    try:
+        for name, text in types:
+            found.take(name, text)
+        return " and ".join(found.all())
+    except _Unwritten:
         return None
-    numbers: dict[str, list[str]] = {}
-    arrays: dict[str, list[str]] = {}
-    axes: dict[str, list[str]] = {}
-    for names, entries, inside in _STATED.findall(stated):
-        for name in names.split(", "):
-            (arrays if inside else numbers).setdefault(entries, []).append(name)
-            if inside:
-                axes[name] = re.findall(r"[^][, ]+", inside)
-    tests = [_each(names, "isinstance({0}, (" + _CLASSES[e] + "))") for e, names in numbers.items()]
-    array = "isinstance({0}, np.ndarray) and {0}.dtype.kind "
-    tests += [
-        _each(names, array + _KINDS.get(entries, "in 'cfiub'")) for entries, names in arrays.items()
-    ]
-    return " and ".join([*tests, *_of_shapes(axes)])
 
 
-def _each(names: list[str], test: str) -> str:
-    if len(names) == 1:
-        return test.format(*names)
-    each = next(letter for letter in "axyz_" if letter not in names)
-    return f"all({test.format(each)} for {each} in ({', '.join(names)}))"
+class _Unwritten(Exception):
+    """A type of which there is no short test."""
+
+
+class _Tests:
+    """Tests of what stands at some places: `numbers` and `arrays`, by their class of entries, the
+    `axes` of the arrays; `structures` are tests of containers and objects, `items` what is known
+    of all that such a place holds."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters  # for what each item of a container is called
+        self.structures: list[str] = []
+        self.numbers: dict[str, list[str]] = {}
+        self.arrays: dict[str, list[str]] = {}
+        self.axes: dict[str, list[str]] = {}
+        self.items: list[tuple[str, _Tests]] = []
+
+    def take(self, place: str, text: str) -> None:
+        """Note what is stated of a place."""
+        end = min(text.find(c) % (len(text) + 1) for c in "[(")
+        name, bracket, inside = text[:end], text[end : end + 1], type_parts(text[end + 1 : -1])
+        if len(type_parts(text, " | ")) > 1:
+            raise _Unwritten
+        if name in _CLASSES:
+            (self.arrays if bracket else self.numbers).setdefault(name, []).append(place)
+            if bracket:
+                self.axes[place] = inside
+        elif bracket == "(":
+            self._take_fields(place, name, [part.partition(": ")[::2] for part in inside])
+        elif name == "tuple" and inside:
+            self.structures.append(f"isinstance({place}, tuple) and len({place}) == {len(inside)}")
+            for position, part in enumerate(inside):
+                self.take(f"{place}[{position}]", part)
+        elif name in ("list", "dict") and len(inside) == 1:
+            self.structures.append(f"isinstance({place}, {name})")
+            self._take_items(f"{place}.values()" if name == "dict" else place, inside[0])
+        else:
+            raise _Unwritten
+
+    def _take_fields(self, place: str, name: str, fields: list[tuple[str, str]]) -> None:
+        if name not in ("object", "tuple"):
+            keys = f"{{{', '.join(repr(field) for field, _ in fields)}}} <= {place}.keys()"
+            kind = f"type({place}).__name__ == {name!r}"
+            plain = name == "dict"
+            self.structures += [f"isinstance({place}, dict)", keys] if plain else [kind]
+        for field, text in fields:
+            self.take(f"{place}[{field!r}]" if name == "dict" else f"{place}.{field}", text)
+
+    def _take_items(self, items: str, text: str) -> None:
+        if len(self.letters) == 1:
+            raise _Unwritten
+        inside = _Tests(self.letters[1:])
+        inside.take(self.letters[0], text)
+        self.items.append((items, inside))
+
+    def all(self, known: Mapping[str, str] | None = None) -> Iterator[str]:
+        """The tests, of what holds others first; `known` are lengths of axes that have a name."""
+        yield from self.structures
+        for entries, names in self.numbers.items():
+            yield self._each(names, _NUMBER.format(_CLASSES[entries]))
+        for entries, names in self.arrays.items():
+            yield self._each(names, _ARRAY.format(_KINDS.get(entries, "in 'cfiub'")))
+        yield from _of_shapes(self.axes)
+        known, own = known or {}, self.lengths
+        yield from (f"{own[axis]} == {known[axis]}" for axis in own if axis in known)
+        for items, inside in self.items:
+            yield from self._of_items(items, inside, {**own, **known})
+
+    def _each(self, names: list[str], test: str) -> str:
+        if len(names) == 1:
+            return test.format(*names)
+        each = self.letters[0]
+        return f"all({test.format(each)} for {each} in ({', '.join(names)}))"
+
+    @property
+    def lengths(self) -> dict[str, str]:
+        """What says how long the axes are that have a name."""
+        found: dict[str, str] = {}
+        for name, own in self.axes.items():
+            for place, axis in enumerate(own):
+                if axis.isidentifier():
+                    found.setdefault(axis, f"{name}.shape[{place}]")
+        return found
+
+    def _of_items(self, items: str, inside: _Tests, known: Mapping[str, str]) -> Iterator[str]:
+        """Tests of all that a list or dict holds: axes with a name are equally long in each."""
+        letter, new = self.letters[0], inside.lengths
+        if any(inner.lengths for _, inner in inside.items):
+            raise _Unwritten
+        yield f"all({' and '.join(inside.all(known))} for {letter} in {items})"
+        for axis in new.keys() - known.keys():
+            yield f"len({{{new[axis]} for {letter} in {items}}}) < 2"
+
+
+_NUMBER, _ARRAY = (
+    "isinstance({{0}}, ({0}))",
+    "isinstance({{0}}, np.ndarray) and {{0}}.dtype.kind {0}",
+)
 
 
 def _of_shapes(axes: dict[str, list[str]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
-from .short_forms import checked, is_of_arrays, short_form
+from .short_forms import checked, is_of_arrays, is_typed, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
@@ -34,7 +34,10 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
     of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
     module = checked(module) if of_numpy else module
     bindings = bind(module, every)
-    collection = _Collection(module, bindings.all(), of_numpy and is_of_arrays(module))
+    of_arrays = True if of_numpy and is_of_arrays(module) else None
+    if of_arrays is None and of_numpy and is_typed(module):
+        of_arrays = False
+    collection = _Collection(module, bindings.all(), of_arrays)
     for name, binding in bindings.all().items():
         if binding.kind not in ("builtin", "emitted") or name != binding.original:
             collection.add(name, binding.obj)
@@ -43,10 +46,14 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
 
 
 class _Collection:
-    """Everything a file has to define before its functions: grows by what each piece needs."""
+    """Everything a file has to define before its functions: grows by what each piece needs.
+    `of_arrays`: it serves numbers and NumPy arrays only, or (False) also containers and objects of
+    such; None: whatever there is."""
 
-    def __init__(self, module: ir.Module, bindings: Mapping[str, Binding], of_arrays: bool) -> None:
-        self.short = of_arrays
+    def __init__(
+        self, module: ir.Module, bindings: Mapping[str, Binding], of_arrays: bool | None
+    ) -> None:
+        self.of_arrays = of_arrays
         self.shortened = False  # whether something serves numbers and arrays only
         self.annotated = any(p.annotation for fn in module.functions for p in fn.params)
         local = set().union(*(local_names(fn) for fn in module.functions))
@@ -65,7 +72,8 @@ class _Collection:
         libraries = {b.module.split(".")[0] for b in self.imports.values()}
         others = sorted(n for n in libraries - _ALWAYS_THERE if n not in sys.stdlib_module_names)
         needs = f"NumPy and {', '.join(others)}" if others else "only NumPy"
-        serves = "; for numbers and arrays" if self.shortened else ""
+        of_what = "numbers and arrays" if self.of_arrays else "numbers, arrays and what holds such"
+        serves = f"; for {of_what}" if self.shortened else ""
         lines = [f"# {name} as a file of its own: needs {needs}{serves}.", ""]
         lines += header_lines(self.imports, self.annotated)
         if self.constants:
@@ -101,7 +109,7 @@ class _Collection:
 
     def _form(self, obj: Any) -> Any:
         """What stands for an object in the file."""
-        form = short_form(obj) if self.short else obj
+        form = obj if self.of_arrays is None else short_form(obj, self.of_arrays)
         self.shortened |= form is not obj
         return form
 
