@@ -151,7 +151,8 @@ class _Reach:
 
     def _key(self, version: str) -> str:
         """What the compiled code depends on, besides the types of its arguments."""
-        forms = Path(__file__).with_name("functions.py").read_bytes()
+        files = (Path(__file__).with_name(f"{name}.py") for name in ("functions", "python_calls"))
+        forms = b"".join(file.read_bytes() for file in files)
         parts = hashlib.sha256(f"{version} {sorted(_OPTIONS.items())}".encode() + forms)
         for fn, code in self._codes.items():
             text = self._texts.get(fn.__code__.co_filename)

@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from .. import runtime
+from . import python_calls
 
 KNOWN: set[Any] = set()  # the helpers of the runtime, and functions of ours, that Numba knows
 
@@ -208,6 +209,40 @@ def _require_floats(x: Any, listed: Any = False) -> Any:
 @_form(runtime.conj)
 def _conj(x: Any) -> Any:
     return (lambda x: np.conj(x)) if _is_complex(x) else lambda x: x
+
+
+@_form(runtime.adjoint_of_real)
+def _adjoint_of_real(g: Any, like: Any) -> Any:
+    if _is_complex(g):
+        return lambda g, like: runtime.adjoint_of_real(g.real, like)
+    return (lambda g, like: g + 0j) if _is_complex(like) else lambda g, like: g
+
+
+@_form(runtime.adjoint_of_imag)
+def _adjoint_of_imag(g: Any, like: Any) -> Any:
+    if _is_complex(g):
+        return lambda g, like: runtime.adjoint_of_imag(g.real, like)
+    return (lambda g, like: 1j * g) if _is_complex(like) else lambda g, like: 0.0 * g
+
+
+@_form(runtime.uncast)
+def _uncast(g: Any, dtype: Any) -> Any:
+    return lambda g, dtype: g
+
+
+@_form(runtime.cast_like)
+def _cast_like(g: Any, like: Any) -> Any:
+    dtype = _floating(like)
+    if _is_complex(g) and not _is_complex(like):
+        return lambda g, like: runtime.cast_like(g.real, like)
+    if _is_array(g) and g.dtype != getattr(like, "dtype", None):
+        return lambda g, like: g.astype(dtype)
+    return lambda g, like: g
+
+
+@_form(runtime.nest_like)
+def _nest_like(g: Any, nested: Any) -> Any:
+    return _cast_like(g, nested) if _is_array(nested) or _is_number(nested) else None
 
 
 @_form(runtime.reshape_like)
@@ -472,6 +507,26 @@ def _uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
     return lambda g, like, axis=None: np.cumsum(g[::-1])[::-1]
 
 
+@_form(runtime.inverse_axes)
+def _inverse_axes(axes: Any) -> Any:
+    made = _literal(axes)
+    made = runtime.inverse_axes(made) if isinstance(made, tuple) else None
+    return (lambda axes: made) if made or _is_none(axes) else None
+
+
+@_form(runtime.cov_count)
+def _cov_count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
+    last = _is_array(m) and m.ndim == 1
+
+    def count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
+        return (m.shape[-1] if rowvar or last else m.shape[0]) - (0 if bias else 1)
+
+    def told(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
+        return (m.shape[-1] if rowvar or last else m.shape[0]) - ddof
+
+    return count if _is_none(ddof) else told
+
+
 # --------------------------------------------------------------------------------------------------
 # Partials with a guard, entry by entry.
 
@@ -640,6 +695,9 @@ _reduction(np.prod, _folding(lambda a, b: a * b))
 @_form(np.expand_dims)
 def _expand_dims(a: Any, axis: Any) -> Any:
     axes = _literal(axis)
+    if _is_number(a) and axes is not None:
+        shape = (1,) * (len(axes) if isinstance(axes, tuple) else 1)
+        return lambda a, axis: np.full(shape, a)
     if not _is_array(a) or not isinstance(axes, tuple):
         return None
     rank = a.ndim + len(axes)
@@ -680,16 +738,16 @@ def _stacked(rows):
 
 
 @register_jitable
-def _joined(rows):
-    length = 0
+def _joined(rows, axis):
+    length, first = 0, np.moveaxis(rows[0], axis, 0)
     for row in rows:
-        length += row.shape[0]
-    made = np.empty((length, *rows[0].shape[1:]), rows[0].dtype)
+        length += row.shape[axis]
+    made = np.empty((length, *first.shape[1:]), first.dtype)
     begin = 0
     for row in rows:
-        made[begin : begin + row.shape[0]] = row
-        begin += row.shape[0]
-    return made
+        made[begin : begin + row.shape[axis]] = np.moveaxis(row, axis, 0)
+        begin += row.shape[axis]
+    return np.moveaxis(made, 0, axis)
 
 
 @_form(np.array)
@@ -710,11 +768,51 @@ def _stack(arrays: Any, axis: Any = 0) -> Any:
 
 @_form(np.concatenate)
 def _concatenate(arrays: Any, axis: Any = 0) -> Any:
-    whole = _are_arrays(arrays) and _literal(axis) == 0
-    return (lambda arrays, axis=0: _joined(arrays)) if whole else None
+    which = _literal(axis)
+    if not _are_arrays(arrays) or not isinstance(which, int):
+        return None
+    return lambda arrays, axis=0: _joined(arrays, which)
+
+
+@_form(np.full_like)
+def _full_like(a: Any, fill_value: Any) -> Any:
+    if not _is_array(a) or not _is_array(fill_value):
+        return None
+
+    def filled(a: Any, fill_value: Any) -> Any:
+        made = np.empty_like(a)
+        made[...] = fill_value
+        return made
+
+    return filled
+
+
+@_form(np.cross)
+def _cross(a: Any, b: Any, axis: Any = None) -> Any:
+    return (lambda a, b, axis=None: np.cross(a, b)) if _literal(axis) == -1 else None
+
+
+@_form(np.rot90)
+def _rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    plain = not isinstance(axes, tuple) and _literal(axes) == (0, 1)
+    return (lambda m, k=1, axes=(0, 1): np.rot90(m, k)) if plain else None
+
+
+@_form(np.ndim)
+def _ndim(a: Any) -> Any:
+    rank = getattr(a, "ndim", 0)
+    return (lambda a: rank) if _is_array(a) or _is_number(a) else None
 
 
 @_form(np.diagonal)
 def _diagonal(a: Any, offset: Any = 0) -> Any:
     matrix = _is_array(a) and a.ndim == 2
     return (lambda a, offset=0: np.diag(a, offset)) if matrix else None
+
+
+# --------------------------------------------------------------------------------------------------
+# What no form here takes, Python runs.
+
+for _name, _result in python_calls.HELPERS.items():
+    python_calls.tell(_name, _result)
+    KNOWN.add(getattr(runtime, _name))
