@@ -258,18 +258,38 @@ def test_what_is_written_is_read_by_another_way(f: Any) -> None:
     check(f, A, B)
 
 
+def overflows_as_a_whole(a, b):
+    q = np.broadcast_to(b, (3, 3))
+    a = np.sin(q[1]) * a
+    q = a.copy()
+    total = 0.2 * np.sum(q)
+    q *= np.exp(np.exp(q * 9.0 + 9.0))
+    return np.sum(a * b) + total
+
+
+def overflows_beside_what_is_read(a, b, m, t):
+    q = np.sin(a)
+    q[1:] *= np.exp(np.exp(b[1:] + 9.0))
+    w = q[0]
+    k, s = np.tanh(m @ m), t
+    for _ in range(3):
+        q = np.asarray(t)
+        s = float(q)
+        c = np.sin(w)
+        k[[2, 0]] += c
+        t = np.sum(np.diag(k))
+    return s
+
+
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_what_overflows_after_its_last_use_has_no_part() -> None:
-    def f(a, b):
-        q = np.broadcast_to(b, (3, 3))
-        a = np.sin(q[1]) * a
-        q = a.copy()
-        total = 0.2 * np.sum(q)
-        q *= np.exp(np.exp(q * 9.0 + 9.0))
-        return np.sum(a * b) + total
-
-    check(f, A, B)
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize(
+    ("f", "rest"),
+    [(overflows_as_a_whole, ()), (overflows_beside_what_is_read, (np.outer(A, B)[:3, :3], 0.4))],
+)
+def test_what_overflows_after_its_last_use_has_no_part(f: Any, rest: Any) -> None:
+    check(f, A, B, *rest)
 
 
 def extended_then_replaced(a, b):

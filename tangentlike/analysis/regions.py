@@ -521,12 +521,18 @@ _WITHOUT_DERIVATIVES = (np.empty, np.zeros, np.ones, np.empty_like, np.zeros_lik
 
 
 class UnreadEntries:
-    """Answers for one function."""
+    """Answers for one function, of which each statement `reads` some arrays and entries of them."""
 
     def __init__(
-        self, facts: Structure, aliases: Aliases, regions: Regions, sources: Sources
+        self,
+        facts: Structure,
+        aliases: Aliases,
+        regions: Regions,
+        sources: Sources,
+        reads: Callable[[ir.Stmt], Iterator[ir.Expr]] | None = None,
     ) -> None:
         self.facts = facts
+        self.reads = reads or arrays_read
         self.sources = sources
         self.aliases = aliases
         self.regions = regions
@@ -689,7 +695,7 @@ class UnreadEntries:
         for stmt in ir.statements(self.facts.function.body):
             if isinstance(stmt, ir.OpaqueStmt) and names & ir.reads(stmt):
                 return None
-            for read in _reads(stmt):
+            for read in self.reads(stmt):
                 if not ir.names_in(read) & names or self._is_put_there(read, stmt):
                     continue
                 if ir.blocks(stmt):  # (a loop goes on reading what it runs over)
@@ -719,36 +725,37 @@ def _hands_over(name: str, stmt: ir.Stmt) -> bool:
     return False
 
 
-def _reads(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+def arrays_read(stmt: ir.Stmt) -> Iterator[ir.Expr]:
     """What a statement reads of arrays: names, and names with a key."""
     match stmt:
         case ir.Store(target=target, value=value) | ir.Update(target=target, value=value):
             if isinstance(target, ir.Index):
-                yield from _parts(target.key)
+                yield from parts_read(target.key)
             elif isinstance(target, ir.Attribute):
-                yield from _parts(target.base)
-            yield from _parts(value)
+                yield from parts_read(target.base)
+            yield from parts_read(value)
         case _:
             for expr in ir.expressions(stmt):
-                yield from _parts(expr)
+                yield from parts_read(expr)
 
 
-def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+def parts_read(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """The same of an expression."""
     match expr:
         case ir.Var():
             yield expr
         case ir.Index(ir.Var(), key):
             yield expr
-            yield from _parts(key)
+            yield from parts_read(key)
         case ir.Attribute(ir.Var(), name) if name in SHAPE_ATTRIBUTES:
             return
         case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
             like = shape_only(obj)
             for position, arg in enumerate(args):
                 if position != like or not isinstance(arg, ir.Var):
-                    yield from _parts(arg)
+                    yield from parts_read(arg)
             for _, value in kwargs:
-                yield from _parts(value)
+                yield from parts_read(value)
         case _:
             for child in ir.children(expr):
-                yield from _parts(child)
+                yield from parts_read(child)

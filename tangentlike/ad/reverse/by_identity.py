@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from ...analysis.aliases import SHARED, Aliases
 from ...analysis.constructors import record_values
 from ...analysis.memory import base_names, element, surely_basic
 from ...analysis.operations import joins_lists, may_join_lists, rule_object
-from ...analysis.regions import Regions, UnreadEntries
+from ...analysis.regions import Regions, UnreadEntries, arrays_read, parts_read
 from ...analysis.saving import is_scatter
 from ...analysis.sharing import classes_of, owner
 from ...errors import SharingError, UnsupportedError
@@ -364,7 +364,20 @@ class IdentityPresence(Presence):
     @cached_property
     def unread(self) -> UnreadEntries:
         regions = Regions(self.facts, self._own_kind)
-        return UnreadEntries(self.facts, Aliases(self.own), regions, self.context.sources())
+        sources = self.context.sources()
+        return UnreadEntries(self.facts, Aliases(self.own), regions, sources, self._arrays_read)
+
+    def _arrays_read(self, stmt: ir.Stmt) -> Iterator[ir.Expr]:
+        """What a statement reads on the way to the result, for more than to find adjoints of it."""
+        problem, after = self._wanted
+        if not ir.is_compound(stmt) and not problem.is_wanted(stmt, after[self.facts.number(stmt)]):
+            return
+        value = getattr(stmt, "value", None)
+        if shadow_method(value):
+            given = given_adjoint(value)
+            yield from () if given is None else parts_read(given)
+        else:
+            yield from arrays_read(stmt)
 
     def _own_kind(self, expr: ir.Expr) -> Kind:
         """The kind of an expression, where what operations made and a store writes into is an
