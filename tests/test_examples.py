@@ -251,11 +251,25 @@ def test_estimators_agree_with_the_answers_that_are_known(
     np.testing.assert_allclose(found, estimators.policy_answer(theta), atol=0.02)
 
 
-def test_page_of_benchmarks_and_table_of_operations() -> None:
+def test_page_of_benchmarks() -> None:
     page = example("benchmarks/page")
     assert len(page.KERNELS) >= 40
     text = page.page(["portfolio", "burgers"], 1)
     assert "| `portfolio` | finance |" in text and "geometric mean" in text
+
+
+def test_programs_that_jax_runs_otherwise_are_right() -> None:
+    jax = pytest.importorskip("jax")
+    page, peers = example("benchmarks/page"), example("benchmarks/peers")
+    assert jax.__name__ == "jax"
+    for name, lines in peers.changed_lines().items():
+        kernel = page.KERNELS[name]
+        args = kernel.given(np.random.default_rng(2))
+        want = tl.value_and_grad(kernel.fn, wrt=tuple(range(kernel.count)))(*page.own(args))
+        assert lines > 0 and page.agrees(peers.with_jax(name, kernel, args), want), name
+
+
+def test_table_of_operations() -> None:
     operations = example("benchmarks/operations")
     (found,) = [o for o in operations.OPERATIONS if o.name == "stack @ matrix"]
     seconds, times = operations.ratio(found, 16)
@@ -270,4 +284,5 @@ def test_gradients_written_by_hand_are_right() -> None:
         kernel = page.KERNELS[name]
         args = kernel.given(np.random.default_rng(2))
         want = tl.value_and_grad(kernel.fn, wrt=tuple(range(kernel.count)))(*page.own(args))
-        assert page.agrees(getattr(page.handwritten_kernels, name), args, want), name
+        call = getattr(page.handwritten_kernels, name)
+        assert page.agrees(lambda call=call, args=args: call(*page.own(args)), want), name

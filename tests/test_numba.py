@@ -245,6 +245,23 @@ def test_the_arguments_stay_what_they_were() -> None:
         np.testing.assert_array_equal(a, before)
 
 
+def total_of_squares(x, y):
+    t = x + y
+    return np.sum(t * t)
+
+
+def test_gradients_share_no_memory() -> None:
+    """Numba makes a new object for the memory of each array that it gives."""
+    df = tl.grad(total_of_squares, wrt=(0, 1), target="numba")
+    x, y = vector(4), vector(4)
+    for _ in range(2):  # (the second call is a short way)
+        a, b = df(x, y)
+        wanted = b.copy()
+        a[...] = 0.0
+        np.testing.assert_array_equal(b, wanted)
+        assert not any(np.shares_memory(p, q) for p in (a, b) for q in (x, y))
+
+
 def test_it_is_pickled_by_its_name() -> None:
     df = pickle.loads(pickle.dumps(tl.grad(stencil, target="numba")))
     a = vector(8)

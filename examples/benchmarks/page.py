@@ -1,8 +1,8 @@
 """Makes docs/benchmarks.md: value and gradient of the programs of kernels.py, side by side.
 
 Every contender is checked against ours before it is timed, in turns, in processor time. HIPS
-autograd, JAX (jitted) and PyTorch are measured where they are installed and run the program as it
-stands, under their own `np`; "-" stands where they do not.
+autograd, JAX (jitted) and PyTorch are measured where they are installed and run the program, under
+their own `np`; JAX runs some as jax_kernels.py has them. "-" stands where they do not.
 
     python examples/benchmarks/page.py                       # prints the page
     python examples/benchmarks/page.py --write docs/benchmarks.md
@@ -18,7 +18,6 @@ import platform
 import sys
 import time
 import tracemalloc
-import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -30,42 +29,34 @@ import tangentlike as tl
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import handwritten_kernels
 from kernels import KERNELS, Kernel
+from peers import changed_lines, under, with_jax, with_torch
 
-COLUMNS = ("hand-written", "ours", "ours, example=", "ours, Numba", "autograd", "JAX")
-
-
-def under(fn: Any, module: Any) -> Any:
-    """The function with another module under the name `np`."""
-    return types.FunctionType(fn.__code__, {**fn.__globals__, "np": module}, fn.__name__)
+LOOPS = ("garch", "smoothing", "coulomb_loops", "double_pendulum")  # (over entries)
+COLUMNS = ("hand-written", "ours", "ours, example=", "ours, Numba", "autograd", "JAX", "PyTorch")
 
 
-def contenders(name: str, kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Callable[..., Any]]:
+def contenders(name: str, kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Callable[[], Any]]:
     """What computes value and gradient, by the name of its column."""
     wrt = tuple(range(kernel.count))
-    found: dict[str, Callable[..., Any]] = {}
+    found: dict[str, Callable[[], Any]] = {}
+
+    def add(label: str, call: Any) -> None:
+        found[label] = lambda: call(*own(args))
+
     if hasattr(handwritten_kernels, name):
-        found["hand-written"] = getattr(handwritten_kernels, name)
-    found["ours"] = tl.value_and_grad(kernel.fn, wrt=wrt)
-    found["ours, example="] = tl.value_and_grad(kernel.fn, wrt=wrt, example=args)
-    with contextlib.suppress(tl.TangentlikeError):  # (Numba is not there, or does not take it)
-        compiled = tl.value_and_grad(kernel.fn, wrt=wrt, target="numba")
-        compiled(*own(args))
-        found["ours, Numba"] = compiled
-    try:
+        add("hand-written", getattr(handwritten_kernels, name))
+    add("ours", tl.value_and_grad(kernel.fn, wrt=wrt))
+    add("ours, example=", tl.value_and_grad(kernel.fn, wrt=wrt, example=args))
+    add("ours, Numba", tl.value_and_grad(kernel.fn, wrt=wrt, target="numba"))
+    with contextlib.suppress(ImportError):
         import autograd
         import autograd.numpy as anp
 
-        found["autograd"] = autograd.value_and_grad(under(kernel.fn, anp), wrt)
-    except ImportError:
-        pass
-    try:
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
-        jitted = jax.jit(jax.value_and_grad(under(kernel.fn, jax.numpy), wrt))
-        found["JAX"] = lambda *given: jax.block_until_ready(jitted(*given))
-    except ImportError:
-        pass
+        add("autograd", autograd.value_and_grad(under(kernel.fn, anp), wrt))
+    with contextlib.suppress(ImportError):
+        found["JAX"] = with_jax(name, kernel, args)
+    with contextlib.suppress(ImportError):
+        found["PyTorch"] = with_torch(kernel, args)
     return found
 
 
@@ -74,15 +65,25 @@ def own(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
-def agrees(call: Callable[..., Any], args: tuple[Any, ...], want: Any) -> bool:
-    """Whether a contender runs the program and finds the same; it is warm afterwards."""
+def agrees(call: Callable[[], Any], want: Any) -> bool:
+    """Whether a contender runs the program and finds the same; it is warm afterwards.
+
+    The gradient by a symmetric matrix, of which one triangle is read, counts as the same where its
+    symmetric part is: libraries spread it over both.
+    """
     try:
-        value, gradient = call(*own(args))
+        value, gradient = call()
         gradient = gradient if isinstance(gradient, (tuple, list)) else (gradient,)
-        pairs = zip((value, *gradient), (want[0], *want[1]), strict=True)
-        return all(np.allclose(np.asarray(a), b, rtol=1e-6, atol=1e-8) for a, b in pairs)
+        pairs = list(zip((value, *gradient), (want[0], *want[1]), strict=True))
+        return all(_alike(np.asarray(a), np.asarray(b)) for a, b in pairs)
     except Exception:  # (what another library says of a program that it does not run)
         return False
+
+
+def _alike(a: Any, b: Any) -> bool:
+    square = b.ndim == 2 and b.shape[0] == b.shape[1]
+    near = {"rtol": 1e-6, "atol": 1e-8}
+    return np.allclose(a, b, **near) or (square and np.allclose(a + a.T, b + b.T, **near))
 
 
 def seconds(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -121,8 +122,9 @@ def measured(name: str, kernel: Kernel, repeats: int) -> dict[str, float]:
     found = {"first": time.process_time() - began}
     calls: dict[str, Callable[[], Any]] = {"primal": lambda: kernel.fn(*own(args))}
     for label, call in contenders(name, kernel, args).items():
-        if agrees(call, args, want):
-            calls[label] = lambda call=call: call(*own(args))
+        began = time.process_time()
+        if agrees(call, want):
+            calls[label], found[f"first {label}"] = call, time.process_time() - began
     found.update(seconds(calls, repeats))
     found["peak"] = peak(calls["ours"]) / max(1, peak(calls["primal"]))
     return found
@@ -154,8 +156,18 @@ def page(names: list[str], repeats: int) -> str:
     lines.append(f"| geometric mean | | | {' | '.join(map(shown, means))} | | |")
     ours = {c: mean(r[c] / r["ours, example="] for r in rows.values() if c in r) for c in COLUMNS}
     beside = ", ".join(f"{c} {m:.2f}" for c, m in ours.items() if c != "ours, example=" and m == m)
+    faster = [
+        mean(r["JAX"] / r["ours, Numba"] for r in chosen if "JAX" in r and "ours, Numba" in r)
+        for chosen in (rows.values(), [rows[name] for name in LOOPS if name in rows])
+    ]
+    firsts = {
+        label: mean(r[f"first {label}"] for r in rows.values() if f"first {label}" in r)
+        for label in ("ours, Numba", "autograd", "JAX", "PyTorch")
+    }
     return HEAD.format(
         count=len(rows),
+        firsts=", ".join(f"{label} {t:.2f} s" for label, t in firsts.items() if t == t),
+        rewritten=_rewritten(rows, faster),
         machine=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
         table="\n".join(lines),
         beside=beside,
@@ -174,7 +186,22 @@ run the derivative once, "memory" the peak of ours over that of the function.
 
 On the programs that both run, each contender's time over ours with `example=` (geometric mean):
 {beside}.
+The first call of a contender, compilation included, takes (geometric mean): {firsts}.
+{rewritten}
 """
+
+
+def _rewritten(names: Iterable[str], faster: list[float]) -> str:
+    """Which programs JAX runs in a form of its own, and how much longer it takes than Numba."""
+    if math.isnan(faster[0]):
+        return ""
+    lines = {name: n for name, n in changed_lines().items() if name in names}
+    listed = ", ".join(f"`{name}` {n}" for name, n in lines.items())
+    return f"""
+JAX's time over ours with Numba is {shown(faster[0])} (geometric mean), on the loops over entries
+({", ".join(LOOPS)}) {shown(faster[1])}. JAX runs these programs as
+`examples/benchmarks/jax_kernels.py` has them, with so many lines new or changed: {listed}.
+PyTorch runs the programs as they stand, or not at all."""
 
 
 def main() -> None:

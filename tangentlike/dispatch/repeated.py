@@ -37,7 +37,8 @@ def repeated_call(
         return None
     emitted, count = chosen.derived.functions[-1], len(args)
     forms = [_form(value) for value in args]
-    alike, some_view, are_own = _questions(forms, places)
+    compiled = chosen.derived.compiled is not None
+    alike, some_view, are_own = _questions(forms, places, compiled)
     single, of_value = derivation.request.bare, derivation.request.mode == "value_and_grad"
     holds = chosen.derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
@@ -74,15 +75,16 @@ def _form(value: Any) -> tuple[Any, Any, Any]:
 
 
 def _questions(
-    forms: list[tuple[Any, Any, Any]], places: Iterable[int]
+    forms: list[tuple[Any, Any, Any]], places: Iterable[int], compiled: bool
 ) -> tuple[Callable[..., bool], ...]:
     """Whether arguments are of these forms, whether one of them is a view, and, of arguments and
     the adjoints of those at `places`, whether each adjoint is of the form of its argument: a float,
-    or an array that owns its memory and is no other adjoint nor an argument.
+    or an array that owns its memory and is no other adjoint nor an argument. (Arrays that are
+    `compiled` code's have their memory from elsewhere.)
 
     One expression each: loops take longer than all else that a call asks.
     """
-    known: dict[str, Any] = {"float": float, "ndarray": np.ndarray}
+    known: dict[str, Any] = {"float": float, "ndarray": np.ndarray, "is_apart": leaves.is_apart}
     names: list[str] = []
     bars: list[str] = []
     alike, views, own = ["True"], ["False"], ["True"]
@@ -99,11 +101,14 @@ def _questions(
         if shape is None:
             own.append(f"type({bar}) is float" if kind is float else "False")
         else:
-            own.append(
-                f"type({bar}) is ndarray and {bar}.base is None and {bar}.shape == {shape!r}"
-            )
-            own.append(f"{bar}.dtype is x{place}_dtype")
-            own.extend(f"{bar} is not {other}" for other in (*names, *bars))
+            others = (*names, *bars)
+            own.append(f"type({bar}) is ndarray and {bar}.shape == {shape!r}")
+            if compiled:
+                own.append(f"{bar}.dtype == x{place}_dtype")
+                own.append(f"is_apart({bar}, ({', '.join(others)},))")
+            else:
+                own.append(f"{bar}.dtype is x{place}_dtype and {bar}.base is None")
+                own.extend(f"{bar} is not {other}" for other in others)
         bars.append(bar)
     written = (
         f"lambda {', '.join(names)}: {' and '.join(alike)}",

@@ -322,7 +322,7 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
             every.append(other)
         elif kind not in PLAIN and not isinstance(other, _BARE):
             every.extend(arrays(other))
-    owners = {id(_base(other)) for other in every}
+    owners = {id(_owner(other)) for other in every}
     for result in results:  # (the usual case, made quick: arrays that own their memory)
         if type(result) is not np.ndarray or result.base is not None or id(result) in owners:
             break
@@ -342,11 +342,11 @@ class _Taken:
         self._by_owner: dict[int, list[Any]] = {}  # (the lists keep the owners alive)
 
     def add(self, array: Any) -> None:
-        self._by_owner.setdefault(id(_base(array)), []).append(array)
+        self._by_owner.setdefault(id(_owner(array)), []).append(array)
 
     def hold(self, result: Any) -> bool:
         """Whether writing the array would be seen elsewhere, or is forbidden."""
-        owner = _base(result)
+        owner = _owner(result)
         others = self._by_owner.get(id(owner))
         if others is not None and any(may_share(result, other) for other in others):
             return True
@@ -408,6 +408,25 @@ def _base(array: Any) -> Any:
     while getattr(array, "base", None) is not None:
         array = array.base
     return array
+
+
+def _owner(array: Any) -> Any:
+    """The array that an array is a view of. What lies below it may be a new object for each array
+    of the same memory, as that of a compiler's run time is."""
+    while getattr(array, "base", None) is not None:
+        if isinstance(array, np.ndarray) and not isinstance(array.base, np.ndarray):
+            return array
+        array = array.base
+    return array
+
+
+def is_apart(array: Any, others: Iterable[Any]) -> bool:
+    """Whether an array that a compiled function gave may be written, and shares no memory with the
+    others (by their bounds)."""
+    if array.base is not None and isinstance(array.base, np.ndarray):
+        return False
+    shared = any(np.may_share_memory(array, x) for x in others if type(x) is np.ndarray)
+    return not shared and bool(array.flags.writeable)
 
 
 # ---------------------------------------------------------------------------- what comes in
