@@ -302,6 +302,8 @@ OUTPUTS = Subject(
         ("q = np.ravel(<V>)", "q[2] = <F>"),
         ("q = np.squeeze(<V>[:, None])", "q[1] *= <S>"),
         ("q = <V>.astype(float, copy=False)", "q[0] = <F>"),
+        ("p = 0", "q = np.diff(<V>, p)", "q[0] = <F>", "<X> = q * <V>"),
+        ("q = np.split(<V>, [1])", "<Y> = q[0] @ q[0] + np.sum(np.diag(<V>) @ <W>) * 0.2"),
         ("q = <V>.astype(float)", "q[0] = <F>", "<X> = q * <V>"),
         ("q = np.moveaxis(<M>, 0, 1)", "q[0] = np.sin(<V>)"),
         ("q = np.flip(<V>)", "q[0] = <F>"),

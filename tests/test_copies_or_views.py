@@ -250,7 +250,23 @@ def more_axes(x):
     return np.sum(np.sum(a, axis=1) ** 2) + np.sum(a * x[:, None]) + np.sum(b * x)
 
 
+def not_differenced(x, n=0):
+    z = x.copy()
+    a = np.diff(z, n)
+    a[0] = 2 * z[1] * a[1]
+    return np.sum(a * a) + np.sum(z**3)
+
+
+def not_differenced_as_written(x):
+    z = x.copy()
+    a = np.diff(z, n=0)
+    b = np.diff(z)
+    a[1], b[0] = 2 * b[0] * a[1], b[1]
+    return np.sum(a * a) + np.sum(z**3) + np.sum(b * b)
+
+
 PROGRAMS = [
+    *(not_differenced, not_differenced_as_written),
     *(scalar_type, scalar_type_of_argument, complex_scalar_type, other_scalar_type),
     *(copy_of_a_list, like_a_list, made_of_a_list, more_axes),
     *(trimmed, trimmed_and_scaled, conjugated),
@@ -272,7 +288,9 @@ def test_both_modes(fn: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fn", [cast, to_complex, raveled, trimmed_and_scaled, conjugated], ids=lambda fn: fn.__name__
+    "fn",
+    [cast, to_complex, raveled, trimmed_and_scaled, conjugated, not_differenced],
+    ids=lambda fn: fn.__name__,
 )
 def test_reverse_over_reverse(fn: Callable[..., Any]) -> None:
     gradient, v = tl.grad(fn), np.array([1.0, 2.0, -1.0, 0.5])

@@ -413,6 +413,12 @@ def of_a_dict(x: Any, weights: Any) -> Any:
     return np.sum(np.tanh(x @ weights["w"]))
 
 
+def of_pieces(x: Any, w: Any) -> Any:
+    pieces = np.split(w, [1])
+    found = np.linalg.lstsq(np.diag(w), x, rcond=None)
+    return pieces[0] @ pieces[0] + np.sum(found[0]) + np.sum(np.diag(w) @ x)
+
+
 def of_pullbacks(x: Any, w: Any) -> Any:
     y, pull = tl.vjp(lambda v: np.tanh(v @ w), x)
     (u,) = pull(y)
@@ -425,6 +431,7 @@ def of_pullbacks(x: Any, w: Any) -> Any:
         (of_pullbacks, (np.ones(3), np.eye(3))),
         (of_layers, (np.ones(3), [(np.eye(3), 1.0), (np.eye(3), np.ones(3))])),
         (of_a_list, (np.ones(2), np.ones(3))),
+        (of_pieces, (np.ones(3), np.array([0.5, 1.5, 2.5]))),
         (of_a_dict, (np.ones(3), {"w": np.eye(3)})),
     ],
 )

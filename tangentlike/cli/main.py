@@ -374,6 +374,6 @@ def covered() -> list[list[str]]:
 
 def _described(entry: Rule) -> tuple[str, str]:
     views = {"no": "", "view": ", a view"}
-    view = views.get(entry.view, ", perhaps a view")
+    view = views.get(str(entry.view), ", perhaps a view")
     place = entry.place
     return f"forward and reverse{view}", f"{Path(place.file).name}:{place.line}"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 KindOf = Callable[[ir.Expr], Kind]
 ResultKind = Callable[[ir.Call, KindOf], Kind]
+ViewOf = Callable[[ir.Call], str]
 F = TypeVar("F", bound=Callable[..., Any])
 
 # The files that hold our rules, in the order in which they are read.
@@ -84,14 +85,13 @@ class Rule:
     `fn` is the rule function as its author wrote it; it is read, never called, unless
     `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call. Where
     `text` is the template, which stands `at` a place, `fn` only says where its names are looked up.
-    `view` says whether the result shares memory with the first argument
-    ("no", "view", "maybe"), or that it may where the call has no second operand ("alone"), or
-    an argument `copy` ("asked").
+    `view` says whether the result shares memory with the first argument ("no", "view", "maybe"),
+    or is a function that says so of a call.
     """
 
     name: str
     fn: FunctionType
-    view: str = "no"
+    view: str | ViewOf = "no"
     kind: ResultKind | None = None
     builder: bool = False
     text: str = ""
@@ -112,15 +112,9 @@ class Rule:
 
     def view_of(self, call: ir.Expr) -> str:
         """Whether the result of one call shares memory with an argument: "no", "view", "maybe"."""
-        if self.view not in ("alone", "asked"):
+        if isinstance(self.view, str):
             return self.view
-        args = call.args if isinstance(call, ir.Call) else ()
-        if self.view == "asked":  # (`astype` has it as the last of many)
-            named = isinstance(call, ir.Call) and "copy" in dict(call.kwargs)
-            return "maybe" if named or len(args) > 3 else "no"
-        # (`np.einsum(a, [0, 1], [1, 0])` has one operand, as `np.einsum("ij->ji", a)` has.)
-        several = 3 if args and isinstance(args[0], ir.Const) else 4
-        return "no" if len(args) >= several else "maybe"
+        return self.view(call) if isinstance(call, ir.Call) else "maybe"
 
     def result_kind(self, expr: ir.Call | ir.Attribute, kind_of: KindOf) -> Kind:
         """What is statically known of the result of a call, or of reading an attribute."""
@@ -325,7 +319,7 @@ def default_book() -> RuleBook:
 
 def rule(
     *objs: Any,
-    view: str = "no",
+    view: str | ViewOf = "no",
     kind: ResultKind | None = None,
     override: bool = False,
     builder: bool = False,
@@ -342,9 +336,9 @@ def rule(
     *objs : Any
         The operations: functions, methods of classes. One that may not exist in the running version
         of its library is named by a string, `"numpy.matvec"`, and skipped where it is absent.
-    view : {"no", "view", "maybe", "alone", "asked"}
-        Whether the result shares memory with the first argument: "alone" where the call has no
-        second operand, "asked" where its arguments say so (`copy=False`).
+    view : {"no", "view", "maybe"} or callable
+        Whether the result shares memory with the first argument, or a function that gives one of
+        these for a call (`np.diff(a, n)` gives `a` itself where `n` is 0).
     kind : callable, optional
         From the call and the kinds of its arguments to that of the result (rank, dtype).
     override : bool

@@ -101,7 +101,7 @@ def of_whole_rank(y, a, inverse):
     inverse_bar = 0
 
 
-@rule(np.linalg.lstsq, kind=unknown)
+@rule(np.linalg.lstsq, kind=_parts(None, None, None, None))
 def lstsq(y, a, b, rcond=None):
     y_dot = lstsq_dot(a, b, y, a_dot, b_dot)
     a_bar = lstsq_bar_a(a, b, y[0], y_bar[0], lstsq_residual_bar(y, y_bar))

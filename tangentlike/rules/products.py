@@ -194,7 +194,14 @@ def _label_size(sizes):
     return sizes[0] if sizes and len(set(sizes)) == 1 else None
 
 
-@rule(np.einsum, builder=True, view="alone", kind=_einsum_kind)
+def _einsum_view(call):
+    """A call with one operand may give a view of it, whichever way its labels are given."""
+    # (`np.einsum(a, [0, 1], [1, 0])` has one operand, as `np.einsum("ij->ji", a)` has.)
+    several = 3 if call.args and isinstance(call.args[0], ir.Const) else 4
+    return "no" if len(call.args) >= several else "maybe"
+
+
+@rule(np.einsum, builder=True, view=_einsum_view, kind=_einsum_kind)
 def einsum(call, kind_of):
     """One `np.einsum` for each operand, its subscripts and those of the result exchanged."""
     if not call.args or any(map(ir.is_starred, call.args)):

@@ -349,13 +349,16 @@ def nancumprod(y, a, axis=None, dtype=None):
 # ------------------------------------------------------------------ differences, integrals
 
 
-@rule(np.diff, kind=unknown)
+def _diff_view(call: ir.Call) -> str:
+    """NumPy gives the array itself where it takes no differences."""
+    n = dict(call.kwargs).get("n", call.args[1] if len(call.args) > 1 else ir.Const(1))
+    return "no" if isinstance(n, ir.Const) and n.value != 0 else "maybe"
+
+
+@rule(np.diff, kind=unknown, view=_diff_view)
 def diff(y, a, n=1, axis=-1):
-    if n == 0:
-        pass  # NumPy returns the array itself
-    else:
-        y_dot = np.diff(a_dot, n=n, axis=axis)
-        a_bar = undiff(y_bar, a, n, axis)
+    y_dot = np.diff(a_dot, n=n, axis=axis)
+    a_bar = undiff(y_bar, a, n, axis)
 
 
 linear("np.ediff1d(ary)", "reshape_like(undiff(y_bar, np.ravel(ary)), ary)", array_of_rank(1, "?"))
@@ -552,7 +555,7 @@ linear(
 linear("kept(g, axis=None, keepdims=False)", "reshape_like(y_bar, g)", unknown, "view")
 linear("deviations(x, axis=None, where=True)", "deviations(y_bar, axis, where)", first)
 linear("uncumsum(g, like, axis=None)", "np.cumsum(y_bar, axis=axis)", same_as(1))
-linear("undiff(g, x, n=1, axis=-1)", "np.diff(y_bar, n=n, axis=axis)", same_as(1))
+linear("undiff(g, x, n=1, axis=-1)", "np.diff(y_bar, n=n, axis=axis)", same_as(1), "maybe")
 
 
 @rule(runtime.spaced_gradient, kind=unknown)

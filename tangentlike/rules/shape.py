@@ -576,7 +576,12 @@ def _cast(call, kind_of):
     return Kind("array", dtype_class(argument(call, 1, "dtype")), kind.shape)
 
 
-@rule(np.ndarray.astype, "numpy.astype", view="asked", kind=_cast)
+def _cast_view(call):
+    """What is asked not to be copied may be the array itself."""
+    return "maybe" if "copy" in dict(call.kwargs) or len(call.args) > 3 else "no"
+
+
+@rule(np.ndarray.astype, "numpy.astype", view=_cast_view, kind=_cast)
 def astype(y, x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if copy:
         y_dot = x_dot.astype(float_dtype(dtype))

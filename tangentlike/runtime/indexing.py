@@ -95,7 +95,7 @@ def undiagonal(g: Any, like: Any, offset: int = 0, axis1: int = 0, axis2: int = 
 def undiag(g: Any, v: Any, k: int = 0) -> Any:
     """The adjoint of `np.diag(v, k)`, in either direction."""
     if np.ndim(v) == 1:
-        return np.diagonal(g, k)
+        return np.diagonal(g, k).copy()
     return undiagonal(g, v, k)
 
 

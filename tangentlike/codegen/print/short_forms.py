@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from ... import ir, runtime
+from ...ir.kind import UNKNOWN
+from ...rules import default_book
 from ...runtime.stated_types import stated_types, type_parts
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
@@ -257,6 +259,8 @@ def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -
             called = given.get(getattr(value.fn, "text", ""))
             if called is not None and _names_container(statement.target, called):
                 return True
+            if isinstance(statement.target, str) and _gives_container(value):
+                return True
         if isinstance(value, ir.Display) and isinstance(statement, ir.Assign):
             if value.items:
                 return True
@@ -264,6 +268,12 @@ def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -
         if any(_is_of_container(expr, lists) for expr in ir.expressions(statement)):
             return True
     return False
+
+
+def _gives_container(call: ir.Call) -> bool:
+    """Whether an operation gives a tuple or list, as its rule says."""
+    kind = default_book().result_kind(call, lambda operand: UNKNOWN)
+    return kind.form in ("tuple", "list")
 
 
 def _is_of_container(expr: ir.Expr, lists: set[str]) -> bool:
