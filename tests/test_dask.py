@@ -505,7 +505,7 @@ def test_functions_of_a_script_travel_to_other_processes(tmp_path: Path) -> None
         [sys.executable, str(script)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": root},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((root, os.environ.get("PYTHONPATH", "")))},
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr

@@ -20,6 +20,7 @@ import tangentlike as tl
 from tangentlike import UnsupportedError
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import Scope, lower
+from tangentlike.frontend.source import code_in_file, restore_sources, sources_of
 from tangentlike.ir import Call, Opaque, Ref, expressions, statements, walk
 
 SCALE = 3.0
@@ -319,3 +320,40 @@ def test_a_file_that_has_changed_since_it_was_imported(tmp_path, new) -> None:
         lower(namespace["Model"].loss)
     path.write_text(old + "\n\nOTHER = 3.0\n")
     lower(namespace["Model"].loss)
+
+
+ARRIVED = """\
+import numpy as np
+
+def helper(x):
+    return np.sin(x) * x
+
+def loss(x):
+    square = lambda v: v * helper(v)
+    return square(x) + helper(x)
+"""
+
+
+def test_a_function_that_arrives_without_its_file_has_the_text_that_came_with_it(
+    tmp_path: Path,
+) -> None:
+    """As `cloudpickle` brings functions since 3.1.3."""
+    file = tmp_path / "arrived.py"
+    file.write_text(ARRIVED)
+    namespace: dict[str, Any] = {"__name__": "arrived"}
+    exec(compile(ARRIVED, str(file), "exec"), namespace)
+    loss, helper = namespace["loss"], namespace["helper"]
+    texts = sources_of(loss)
+    assert texts == {str(file): ARRIVED}
+    for function in (loss, helper):
+        function.__code__ = code_in_file(function.__code__, "<dynamic-code>")
+    file.unlink()
+    linecache.checkcache(str(file))
+    with pytest.raises(tl.UnsupportedError, match="the source of `loss` cannot be found"):
+        tl.grad(loss)
+    restore_sources(texts)
+    df, e = tl.grad(loss), 1e-6
+    assert df(0.7) == pytest.approx((loss(0.7 + e) - loss(0.7 - e)) / (2 * e))
+    assert tl.grad(df)(0.7) == pytest.approx((df(0.7 + e) - df(0.7 - e)) / (2 * e))
+    assert loss.__code__.co_filename == helper.__code__.co_filename == str(file)
+    assert sources_of(loss) == texts

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import hashlib
 import io
-import linecache
 import threading
 import types
 from collections import OrderedDict
@@ -22,6 +21,7 @@ from ..api.jacobians import Point, pair_of
 from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError, UnknownClassError
 from ..frontend.owners import mark_of
+from ..frontend.source import restore_sources, tell_file, texts_of
 from ..pytree import leaves
 
 Function = Callable[..., Any]
@@ -146,8 +146,7 @@ class Shipped:
         stream = io.BytesIO()
         pickler = _Pickler(stream)
         pickler.dump((self.make, self.fn, self.options))
-        texts = ((name, "".join(linecache.getlines(name))) for name in sorted(pickler.files))
-        known = tuple((name, text) for name, text in texts if text)
+        known = tuple(texts_of(sorted(pickler.files)).items())
         return stream.getvalue(), known, self.fingerprint or fingerprint(self.made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -167,7 +166,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         found = super().reducer_override(obj)
         if isinstance(obj, types.FunctionType) and found is not NotImplemented:
-            self.files.add(obj.__code__.co_filename)
+            self.files.add(tell_file(obj))
         return found
 
 
@@ -194,9 +193,7 @@ def _arrived(pickled: bytes, texts: Texts, expected: str | None) -> Shipped:
     with _LOCK:
         found = _ARRIVED.get(key)
         if found is None:
-            for name, text in texts:
-                if "".join(linecache.getlines(name)) != text:
-                    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+            restore_sources(dict(texts))
             make, fn, options = cloudpickle.loads(pickled)
             found = _ARRIVED[key] = Shipped(make, fn, **options)
             found.fingerprint = expected

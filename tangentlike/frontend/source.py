@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import copy
 import dis
 import inspect
@@ -16,7 +17,7 @@ import linecache
 import sys
 import tokenize
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -104,6 +105,9 @@ def _name(site: _Site) -> str:
 
 def _found(fn: types.FunctionType) -> tuple[_File, _Site]:
     """The file of a live function, and where it is defined in it, as it was first asked for."""
+    if _arrived and not linecache.getlines(fn.__code__.co_filename, fn.__globals__):
+        for function in _reached(fn, set()):
+            tell_file(function)
     place = (fn.__code__.co_filename, fn.__code__)
     found = _sites_of.get(place)
     return found if found is not None else _sites_of.put(place, _search(fn))
@@ -236,21 +240,61 @@ def _mangle(node: gast.AST, owner: str) -> None:
 
 
 # --------------------------------------------------------------------------------------------------
-# The texts of functions that go to another process by value: their files may not be there.
+# The texts of functions that go to another process by value: their files may not be there, and what
+# carries them may not say which file each is from (`cloudpickle` does not, since 3.1.3).
+
+# Codes in the texts that arrived, by what tells them apart, and the texts.
+_arrived: dict[tuple[Any, ...], list[types.CodeType]] = {}
+_texts_arrived: dict[str, str] = {}
 
 
 def sources_of(function: types.FunctionType) -> dict[str, str]:
     """The text of each file that a function, or a function of the user's that it names, is from."""
-    files = dict.fromkeys(f.__code__.co_filename for f in _reached(function, set()))
+    files = dict.fromkeys(map(tell_file, _reached(function, set())))
+    return texts_of(files)
+
+
+def texts_of(files: Iterable[str]) -> dict[str, str]:
+    """What stands in files, of those that are there."""
     texts = {file: "".join(linecache.getlines(file)) for file in files}
     return {file: text for file, text in texts.items() if text}
 
 
-def restore_sources(texts: dict[str, str]) -> None:
+def restore_sources(texts: Mapping[str, str]) -> None:
     """Let Python know the texts of files that this process does not have, or has others of."""
     for file, text in texts.items():
         if "".join(linecache.getlines(file)) != text:
             linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        if _texts_arrived.get(file) != text:
+            _texts_arrived[file] = text
+            with contextlib.suppress(SyntaxError, ValueError):  # (it is refused when it is read)
+                for code in _codes_in(compile(text, file, "exec", dont_inherit=True)):
+                    _arrived.setdefault(_told_by(code), []).append(code)
+
+
+def tell_file(function: types.FunctionType) -> str:
+    """The file of a function; one that arrived without it is told which of the texts that arrived
+    it is from."""
+    code = function.__code__
+    known = _arrived.get(_told_by(code), ()) if _arrived else ()
+    if known and not linecache.getlines(code.co_filename, function.__globals__):
+        files = {c.co_filename for c in known if c == code} or {c.co_filename for c in known}
+        if len(files) == 1:
+            function.__code__ = code_in_file(code, files.pop())
+    return function.__code__.co_filename
+
+
+def code_in_file(code: types.CodeType, file: str) -> types.CodeType:
+    """The same code as that of a function in another file, with all code in it."""
+    inside = (code_in_file(c, file) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_filename=file, co_consts=tuple(inside))
+
+
+def _told_by(code: types.CodeType) -> tuple[Any, ...]:
+    """What tells a code from others in a few texts."""
+    name = getattr(code, "co_qualname", code.co_name)
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_firstlineno, name, code.co_varnames[:count], code.co_freevars
 
 
 def _reached(function: types.FunctionType, seen: set[int]) -> Iterator[types.FunctionType]:

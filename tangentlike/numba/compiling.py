@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import TangentlikeError, UnsupportedError
 from ..frontend.primal import is_compiled_python
+from ..frontend.source import code_in_file
 
 if TYPE_CHECKING:
     from .. import ir
@@ -141,7 +142,7 @@ class _Reach:
         for fn, code in self._codes.items():
             emitted = fn.__code__.co_filename in self._texts
             path = _written(folder, fn.__name__, key, self._texts) if folder and emitted else None
-            made, namespace = _copied(fn, code if path is None else _moved(code, path))
+            made, namespace = _copied(fn, code if path is None else code_in_file(code, str(path)))
             made = numba.njit(cache=path is not None, **_OPTIONS)(made)
             spaces[fn] = made, namespace
         for fn, (_, namespace) in spaces.items():
@@ -274,12 +275,6 @@ def _is_full(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _moved(code: types.CodeType, path: Path) -> types.CodeType:
-    """The same code as that of another file."""
-    inside = (_moved(c, path) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-    return code.replace(co_filename=str(path), co_consts=tuple(inside))
 
 
 def _folder() -> Path | None:
