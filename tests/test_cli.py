@@ -104,6 +104,20 @@ def test_output_file(folder: Path) -> None:
     assert "def loss_grad(x)" in (folder / "made.py").read_text()
 
 
+def test_a_derivative_for_numba(folder: Path) -> None:
+    pytest.importorskip("numba")
+    done = run(folder, "grad", "model.py:loss", "--target", "numba", "-o", "made.py")
+    assert done.returncode == 0, done.stderr
+    text = (folder / "made.py").read_text()
+    assert "@compiled\ndef loss_grad(" in text and "--target numba -o made.py" in text
+    assert (
+        run(folder, "grad", "model.py:loss", "--target", "numba", "--check", "made.py").returncode
+        == 0
+    )
+    refused = run(folder, "hvp", "model.py:loss", "--target", "numba")
+    assert refused.returncode == 2 and "hvp has no --target" in refused.stderr
+
+
 def test_standalone_needs_numpy_only(folder: Path) -> None:
     done = run(folder, "grad", "model.py:loss", "--standalone", "-o", "made.py")
     assert done.returncode == 0, done.stderr

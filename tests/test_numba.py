@@ -392,6 +392,37 @@ def test_the_text_stands_by_itself() -> None:
         namespace["logistic_grad"](np.ones(2), 3.0, 5)
 
 
+def halved(x, k):
+    return 0.5 * x / (k + 1.0)
+
+
+def of_halves(x, n):
+    for k in range(n):
+        x[1:] += halved(x[:-1], k) * x[1:]
+    return np.sum(x)
+
+
+def test_a_file_of_its_own_needs_numpy_and_numba() -> None:
+    x = vector(5)
+    for fn, args in ((logistic, (0.3, 3.0, 5)), (of_halves, (x, 3)), (every_third, (x,))):
+        df = tl.grad(fn, target="numba", example=args)
+        text = df.__tangentlike__.derive().standalone()
+        assert "import tangentlike" not in text and "from tangentlike" not in text
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        found = namespace[f"{fn.__name__}_grad"](*own(args))
+        np.testing.assert_allclose(found, tl.grad(fn)(*own(args)), rtol=1e-12)
+    with pytest.raises(TypeError, match="made for"):
+        namespace["every_third_grad"](np.ones((2, 2)))
+
+
+def test_a_file_of_its_own_holds_no_helpers() -> None:
+    df = tl.grad(of_halves, target="numba")
+    with pytest.raises(tl.UnsupportedError, match="cannot hold `") as caught:
+        df.__tangentlike__.derive().standalone()
+    assert "--shape" in (caught.value.hint or "")
+
+
 def no_form(x):
     return np.einsum("ij,ij->", x, x)
 

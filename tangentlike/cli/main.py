@@ -86,6 +86,13 @@ _MAKING = [
     click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write."),
     click.option("--standalone", is_flag=True, help="A file that needs only NumPy."),
     click.option("--strict", is_flag=True, help="Refuse also what a call may not reach."),
+    click.option(
+        "--target",
+        "made_for",
+        default="numpy",
+        type=click.Choice(("numpy", "cupy-fused", "numba")),
+        help="What compiles the derivative (not of hvp).",
+    ),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
     click.option("--time", "timed", is_flag=True, help="Say what each stage takes."),
     click.option("--no-import", is_flag=True, help="Refuse a file that has to be run."),
@@ -117,6 +124,7 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         wrt: str,
         standalone: bool,
         strict: bool,
+        made_for: str,
         show: str | None,
         timed: bool,
         no_import: bool,
@@ -125,11 +133,14 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
     ) -> None:
         if show and standalone:
             raise click.UsageError("--show and --standalone exclude each other")
+        if made_for != "numpy" and name == "hvp":
+            raise click.UsageError("hvp has no --target")
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
         says = functools.partial(click.echo, err=True) if verbose else _says_nothing
-        order = Order(name, derive, target, wrt, at, standalone, show, not no_import, strict, says)
+        by = name, derive, target, wrt, at, standalone, show
+        order = Order(*by, not no_import, strict, says, made_for)
         if not timed:
             _make(order, **how)
         elif show or standalone or any(how.values()):

@@ -50,6 +50,7 @@ class Order:
     may_import: bool = True
     strict: bool = False
     says: Callable[[str], None] = lambda text: None
+    made_for: str = "numpy"  # (what compiles the derivative)
 
     @property
     def inputs(self) -> list[Path]:
@@ -67,7 +68,9 @@ class Order:
         else:
             function = read_function(self.target, self.says, self.may_import)
         shown = example(function, self.target, self.at)
-        derived = self.derive(function, parse_wrt(self.wrt), example=shown, strict=self.strict)
+        options = {} if self.made_for == "numpy" else {"target": self.made_for}
+        by = parse_wrt(self.wrt)
+        derived = self.derive(function, by, example=shown, strict=self.strict, **options)
         if self.show:
             stages = derived.stages
             if self.show not in stages:
@@ -103,6 +106,7 @@ class Order:
         words += [] if self.may_import else ["--no-import"]
         words += ["--standalone"] if self.standalone else []
         words += ["--strict"] if self.strict else []
+        words += ["--target", self.made_for] if self.made_for != "numpy" else []
         return [*words, "--show", self.show] if self.show else words
 
 

@@ -212,12 +212,13 @@ def short_form(obj: Any, of_arrays: bool = True) -> Any:
 def is_typed(module: ir.Module) -> bool:
     """Whether types are stated of arguments, all of which could be written out as tests."""
     stmts = [stmt for function in module.functions for stmt in function.body]
-    return any(map(_is_test, stmts)) and not any(
+    return any(map(is_test, stmts)) and not any(
         part == _CHECK for stmt in stmts for part in ir.walk_statement(stmt)
     )
 
 
-def _is_test(stmt: ir.Stmt) -> bool:
+def is_test(stmt: ir.Stmt) -> bool:
+    """Whether a statement is a test of the types of arguments, written out or by the helper."""
     match stmt:
         case ir.If(test=ir.Opaque(), body=(ir.OpaqueStmt(text=text),)):
             return text.startswith(_REFUSAL)

@@ -1,7 +1,8 @@
 """A derivative as a file of its own: what it calls of the runtime and of the user's is copied in.
 
-The file needs NumPy, and whichever other libraries the user's code itself imports. Data of the
-user's is written out as it is now, if it is small enough to read; otherwise this refuses.
+The file needs NumPy, and whichever other libraries the user's code itself imports; Numba, where it
+is for that. Data of the user's is written out as it is now, if it is small enough to read;
+otherwise this refuses.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 import sys
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ... import ir
@@ -22,17 +24,21 @@ from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
-from .short_forms import checked, is_of_arrays, is_typed, short_form
+from .short_forms import checked, is_of_arrays, is_test, is_typed, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
 
 def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> str:
-    """The text of a file that gives the same functions and needs only NumPy."""
+    """The text of a file that gives the same functions and needs only NumPy, and Numba where these
+    are decorated with what compiles them."""
     every = scopes_of(module, scope, scopes)
     foreign = {id(mirror) for mirror in array_modules()}
     of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
     module = checked(module) if of_numpy else module
+    if module.main.decorators:
+        module = _checked_outside(module)
+        every = scopes_of(module, scope, every)
     bindings = bind(module, every)
     of_arrays = True if of_numpy and is_of_arrays(module) else None
     if of_arrays is None and of_numpy and is_typed(module):
@@ -43,6 +49,35 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
             collection.add(name, binding.obj)
     head = collection.head(module.main.name)
     return write(module, bindings, every, head).source
+
+
+_COMPILER = """\
+def {name}(fn):
+    \"\"\"A function as Numba compiles it at its first call.\"\"\"
+    return numba.njit(error_model="numpy", boundscheck=True)(fn)"""
+_WAY_BACK = """\
+@numba.extending.overload(reversed)
+def {name}(rounds):
+    \"\"\"The way back through a range, which Numba lacks.\"\"\"
+    if isinstance(rounds, numba.types.RangeType):
+        def backwards(rounds):
+            last = rounds.start + (len(rounds) - 1) * rounds.step
+            return range(last, rounds.start - rounds.step, -rounds.step)
+        return backwards"""
+
+
+def _checked_outside(module: ir.Module) -> ir.Module:
+    """The module of a compiled main function with the check of its arguments in a function of
+    Python's around it, which has its name."""
+    main = module.main
+    inner = f"{main.name}_compiled"
+    checks = tuple(filter(is_test, main.body))
+    body = tuple(stmt for stmt in main.body if not is_test(stmt))
+    call = ir.Call(ir.Ref(inner, None), tuple(map(ir.Var, main.param_names)))
+    origin = ir.Origin(main.place, "return")
+    around = replace(main, body=(*checks, ir.Return(call, origin)), decorators=())
+    compiled = replace(main, name=inner, body=body)
+    return replace(module, functions=(*module.functions[:-1], compiled, around))
 
 
 class _Collection:
@@ -56,8 +91,12 @@ class _Collection:
         self.of_arrays = of_arrays
         self.shortened = False  # whether something serves numbers and arrays only
         self.annotated = any(p.annotation for fn in module.functions for p in fn.params)
+        above = [ref for fn in module.functions for ref in fn.decorators]
+        self.compiler = above[0].obj if above and isinstance(above[0], ir.Ref) else None
         local = set().union(*(local_names(fn) for fn in module.functions))
         self.file_names = Names(sorted({*local, *bindings, *(f.name for f in module.functions)}))
+        every = (part for fn in module.functions for s in fn.body for part in ir.walk_statement(s))
+        self.goes_back = any(isinstance(part, ir.Ref) and part.obj is reversed for part in every)
         self.names = {
             _identity(b.original, self._form(b.obj)): name for name, b in bindings.items()
         }
@@ -86,6 +125,8 @@ class _Collection:
 
     def add(self, name: str, obj: Any) -> None:
         """Make a name of the file mean an object."""
+        if self.compiler is not None and self._is_compilers(name, obj):
+            return
         obj = self._form(obj)
         if (name, id(obj)) in self.done:
             return
@@ -106,6 +147,25 @@ class _Collection:
             self._copy(name, definition(obj, name), obj.__name__)
         else:
             self._data(name, obj)
+
+    def _is_compilers(self, name: str, obj: Any) -> bool:
+        """Whether an object is the decorator of what is compiled, which is defined here; helpers of
+        ours that would be compiled are refused."""
+        if (name, id(obj)) in self.done:
+            return True
+        if obj is self.compiler:
+            self.done.add((name, id(obj)))
+            self.imports["numba"] = Binding("module", "numba", "numba", obj)
+            self.definitions.insert(0, _COMPILER.format(name=name))
+            if self.goes_back:
+                self.definitions.insert(0, _WAY_BACK.format(name=self.file_names.fresh("way_back")))
+        elif (getattr(obj, "__module__", None) or "").startswith(RUNTIME):
+            raise UnsupportedError(
+                f"a standalone file for Numba cannot hold `{name}` of {RUNTIME}",
+                hint="Arguments (--shape, --value) tell types, for which a derivative calls fewer "
+                "helpers; or leave out --standalone.",
+            )
+        return obj is self.compiler
 
     def _form(self, obj: Any) -> Any:
         """What stands for an object in the file."""
@@ -146,7 +206,10 @@ class _Collection:
             origin = home(obj)
             if origin is not None and needed not in self.imports:
                 self.imports[needed] = Binding("imported", *origin, obj)
-        self.definitions.append(renamed(piece.text, changed))
+        text = renamed(piece.text, changed)
+        if self.compiler is not None and text.startswith("def "):
+            text = f"@{self.name_for(self.compiler.__name__, self.compiler)}\n{text}"
+        self.definitions.append(text)
 
     def name_for(self, wanted: str, obj: Any) -> str:
         """The name an object has in the file; it gets one if it has none."""
