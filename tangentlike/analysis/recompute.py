@@ -64,17 +64,23 @@ class Rematerialisation:
         self.reads = reads
         self.costs = costs
         self.found = Recomputed()
+        self._last: dict[str, tuple[ir.Stmt, bool]] = {}  # in the block that is looked at
+        self._wanted = {n for read in (reads.entry, reads.exit) for ns in read.values() for n in ns}
+        self._placed = {name for names in reads.places.values() for name in names}
 
     def run(self) -> Recomputed:
         for owner, which, block in ir.inner_blocks(self.facts.function.body):
             key = self.facts.block(owner, which)
             if self.facts.repeated[key]:
-                for stmt in reversed(block):
-                    self._consider(stmt, block, key)
+                self._block(block, key)
         if self.apart:
-            for stmt in reversed(self.facts.function.body):
-                self._consider(stmt, self.facts.function.body, ROOT)
+            self._block(self.facts.function.body, ROOT)
         return self.found
+
+    def _block(self, block: ir.Block, key: BlockKey) -> None:
+        self._last = self._last_readers(block)
+        for stmt in reversed(block):
+            self._consider(stmt, block, key)
 
     def _consider(self, stmt: ir.Stmt, block: ir.Block, key: BlockKey) -> None:
         if not isinstance(stmt, ir.Assign) or not isinstance(stmt.target, str):
@@ -82,10 +88,11 @@ class Rematerialisation:
         name = stmt.target
         if self.facts.single(name) is not stmt or not self.facts.is_local(name, key):
             return
-        reader, at_entry = self._last_reader(name, stmt, block)
-        if reader is not None:
-            reader, at_entry = self._last_restore(name, reader, at_entry, block)
-        if reader is None or name in self.reads.tails.get(key, frozenset()):
+        reader, at_entry = self._last.get(name, (stmt, None))
+        if at_entry is None or self.facts.number(reader) < self.facts.number(stmt):
+            return
+        reader, at_entry = self._last_restore(name, reader, at_entry, block)
+        if name in self.reads.tails.get(key, frozenset()):
             return
         if self._sound(stmt, reader, at_entry) and self._worth(stmt, key):
             self._repeat(stmt, reader, at_entry)
@@ -108,11 +115,16 @@ class Rematerialisation:
         reads[number] = reads.get(number, frozenset()) | operands
         made.setdefault(number, []).insert(0, stmt)
         self.found.names.add(str(stmt.target))
+        self._wanted |= operands
+        for name in operands:
+            known, _ = self._last.get(name, (None, False))
+            if known is None or self.facts.number(known) < number or (known is reader and at_entry):
+                self._last[name] = reader, at_entry
 
     def _stored(self, stmt: ir.Assign, reader: ir.Stmt, block: ir.Block) -> ir.Store | None:
         """`a[k] = t`, where `t` may be read back in the sweep: the entries still hold it, and
         nothing looks at `t` later than that."""
-        for store in block[block.index(stmt) + 1 :]:
+        for store in self.facts.index.following(stmt):
             match store:
                 case ir.Store(ir.Index() as place, ir.Var(name)) if name == stmt.target:
                     early = self.facts.number(reader) <= self.facts.number(store)
@@ -131,26 +143,23 @@ class Rematerialisation:
         steady = self.parts.is_steady(entries, stmt, number - 1)
         return steady and self.parts.lasts(entries, store, after=True)
 
-    def _last_reader(
-        self, name: str, stmt: ir.Stmt, block: ir.Block
-    ) -> tuple[ir.Stmt | None, bool]:
-        """The last statement of the block whose reversal reads the name, and whether it does so
+    def _last_readers(self, block: ir.Block) -> dict[str, tuple[ir.Stmt, bool]]:
+        """By name: the last statement of a block whose reversal reads it, and whether it does so
         with the primal as after it."""
+        found: dict[str, tuple[ir.Stmt, bool]] = {}
         for reader in reversed(block):
             number = self.facts.number(reader)
-            if name in self.reads.entry.get(number, ()) or name in self._inside(reader):
-                return reader, True
-            if name in self.reads.exit.get(number, ()):
-                return reader, False
-            if reader is stmt:
-                break
-        return None, False
+            for name in self.reads.entry.get(number, frozenset()) | self._inside(reader):
+                found.setdefault(name, (reader, True))
+            for name in self.reads.exit.get(number, ()):
+                found.setdefault(name, (reader, False))
+        return found
 
     def _last_restore(
         self, name: str, reader: ir.Stmt, at_entry: bool, block: ir.Block
     ) -> tuple[ir.Stmt, bool]:
         """The same, where restoring what a later statement wrote reads the name before that."""
-        if not any(name in places for places in self.reads.places.values()):
+        if name not in self._placed:
             return reader, at_entry
         for stmt in reversed(block):
             inside = map(self.facts.number, ir.statements((stmt,)))
@@ -205,8 +214,7 @@ class Rematerialisation:
         """Whether a value is there in the reversed block anyway."""
         if name in self.found.names or (self.facts.home[name] == ROOT and self._steady(name)):
             return True
-        wanted = (*self.reads.entry.values(), *self.reads.exit.values())
-        if any(name in names for names in wanted):
+        if name in self._wanted:
             return True
         return any(isinstance(d, ir.For) for d in self.facts.definitions.get(name, ()))
 

@@ -11,6 +11,7 @@ are bound once; of any other key it is only known that it may lie anywhere.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from ..ir.kind import SHAPE_ATTRIBUTES, Kind
 from .aliases import Aliases
 from .memory import Sources, base_names, key_parts
 from .sharing import owner
-from .structure import ROOT, Structure, shape_only
+from .structure import ROOT, BlockKey, Structure, shape_only
 
 # --------------------------------------------------------------------------------------------------
 # Integers that are linear in loop variables and sizes, and proofs that they are not negative.
@@ -145,7 +146,9 @@ class Regions:
     def __init__(self, facts: Structure, kind_of: Callable[[ir.Expr], Kind]) -> None:
         self.facts = facts
         self.kind_of = kind_of
-        self._spans: dict[tuple[int, ir.Expr], tuple[_Span, ...]] = {}
+        self._spans: dict[tuple[BlockKey, ir.Expr], tuple[_Span, ...]] = {}
+        self._loops_around: dict[BlockKey, list[ir.Stmt]] = {}
+        self._disjoint: dict[tuple[object, ...], bool] = {}
 
     def is_fixed(self, name: str) -> bool:
         """Whether a name is one array all the time."""
@@ -192,7 +195,15 @@ class Regions:
 
     def _apart(self, read: Access, write: Access, shared: int, later: ir.Stmt | None) -> bool:
         """Whether no entry is read and written where the first loops are in the same round, and
-        the next one, `later`, is in a later round for the write."""
+        the next one, `later`, is in a later round for the write. (Where in its block each of the
+        two stands makes no difference.)"""
+        blocks = map(self.facts.block_of, (read.stmt, write.stmt))
+        at = (read.key, write.key, *blocks, shared, later is not None)
+        if at not in self._disjoint:
+            self._disjoint[at] = self._are_apart(read, write, shared, later)
+        return self._disjoint[at]
+
+    def _are_apart(self, read: Access, write: Access, shared: int, later: ir.Stmt | None) -> bool:
         assert read.key is not None and write.key is not None
         mine, theirs = self._loops(read.stmt), self._loops(write.stmt)
         own = {name: f"{name}'" for loop in theirs[shared:] for name in _variables(loop)}
@@ -214,7 +225,7 @@ class Regions:
     # ------------------------------------------------------------------------ what keys span
 
     def _key(self, stmt: ir.Stmt, key: ir.Expr) -> tuple[_Span, ...]:
-        at = (self.facts.number(stmt), key)
+        at = (self.facts.block_of(stmt), key)
         if at not in self._spans:
             self._spans[at] = tuple(self._axes(stmt, key))
         return self._spans[at]
@@ -310,14 +321,15 @@ class Regions:
 
     def _loops(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         """The loops around a statement, outermost first."""
-        found: list[ir.Stmt] = []
-        key = self.facts.block_of(stmt)
-        while key != ROOT:
-            owner = self.facts.owner[key]
-            if isinstance(owner, ir.For | ir.While):
-                found.append(owner)
-            key = self.facts.parent[key]
-        return found[::-1]
+        return self._loops_of(self.facts.block_of(stmt))
+
+    def _loops_of(self, key: BlockKey) -> list[ir.Stmt]:
+        if key not in self._loops_around:
+            owner = self.facts.owner.get(key)
+            around = [] if key == ROOT else self._loops_of(self.facts.parent[key])
+            loop: list[ir.Stmt] = [owner] if isinstance(owner, ir.For | ir.While) else []
+            self._loops_around[key] = around + loop
+        return self._loops_around[key]
 
     def _bounds(self, loops: list[ir.Stmt]) -> Iterator[tuple[str, Bounds]]:
         for loop in loops:
@@ -520,6 +532,20 @@ _ITEMS = ("unknown", "value", "list")
 _WITHOUT_DERIVATIVES = (np.empty, np.zeros, np.ones, np.empty_like, np.zeros_like, np.ones_like)
 
 
+class _Read(NamedTuple):
+    """A read of an array, or of what may share memory with it: of these entries, where they are
+    told apart, by this name."""
+
+    stmt: ir.Stmt
+    entries: ir.Index | None
+    alias: str
+
+    def access(self, name: str) -> Access:
+        """The same as one of an array: of any of its entries, where the name is another."""
+        same = self.entries is not None and self.entries.base == ir.Var(name)
+        return Access(self.stmt, name, self.entries.key if same and self.entries else None)
+
+
 class UnreadEntries:
     """Answers for one function, of which each statement `reads` some arrays and entries of them."""
 
@@ -539,7 +565,7 @@ class UnreadEntries:
         self._members: dict[str, set[str]] = {}  # by class: all names that may share memory
         for node, held in aliases.classes.items():
             self._members.setdefault(held, set()).add(owner(node))
-        self._reads: dict[str, list[tuple[Access, str]] | None] = {}  # None: any entry, at the end
+        self._reads: dict[str, list[_Read] | None] = {}  # by class
         self._answers: dict[int, bool] = {}
         self._writes_of: dict[str, list[Access] | None] = {}  # None: what nobody can tell
 
@@ -558,18 +584,17 @@ class UnreadEntries:
         name = written.base.name
         if not self._is_settled(name, stmt):
             return False
-        if name not in self._reads:
-            self._reads[name] = self._reads_of(name)
-        reads, number = self._reads[name], self.facts.number
-        if reads is None:
-            return False
+        classes = {self.aliases.class_of(node) for node in (name, f"{name}[*]")}
         write = Access(stmt, name, written.key)
-        latest_first = sorted(reads, key=lambda r: number(r[0].stmt), reverse=True)
         return not any(
-            self.regions.may_meet_later(write, read)
-            for read, alias in latest_first
-            if not self._is_of_round(alias, read.stmt, write)
+            reads is None or any(self._may_read(read, write) for read in reads)
+            for reads in map(self._reads_of, sorted(classes))
         )
+
+    def _may_read(self, read: _Read, write: Access) -> bool:
+        """Whether what a statement writes may be read there."""
+        of_round = self._is_of_round(read.alias, read.stmt, write)
+        return not of_round and self.regions.may_meet_later(write, read.access(write.name))
 
     def fills(self, stmt: ir.Store) -> bool:
         """Whether a statement stores the first entries with derivatives into an array that was made
@@ -683,27 +708,43 @@ class UnreadEntries:
                     return None if late else value
         return None
 
-    def _reads_of(self, name: str) -> list[tuple[Access, str]] | None:
-        """The reads of an array, and the names they use; None where entries may be read that no
+    def _reads_of(self, held: str) -> list[_Read] | None:
+        """The reads of arrays of a class, latest first; None where entries may be read that no
         statement of the function names."""
-        names = {name}
-        for node in (name, f"{name}[*]"):
-            names |= self._members.get(self.aliases.class_of(node), set())
-        if names & self.facts.kept:
+        if held not in self._reads:
+            self._reads[held] = self._reads_of_names(self._members.get(held, {owner(held)}))
+        return self._reads[held]
+
+    def _reads_of_names(self, names: set[str]) -> list[_Read] | None:
+        used = self.facts.used_by
+        if names & self.facts.kept or any(
+            isinstance(stmt, ir.OpaqueStmt) for name in names for stmt in used.get(name, ())
+        ):
             return None
-        found: list[tuple[Access, str]] = []
-        for stmt in ir.statements(self.facts.function.body):
-            if isinstance(stmt, ir.OpaqueStmt) and names & ir.reads(stmt):
+        found: list[_Read] = []
+        places = {place for name in names for place in self._places.get(name, ())}
+        for stmt, read in map(self._read_parts.__getitem__, sorted(places, reverse=True)):
+            if self._is_put_there(read, stmt):
+                continue
+            if ir.blocks(stmt):  # (a loop goes on reading what it runs over)
                 return None
-            for read in self.reads(stmt):
-                if not ir.names_in(read) & names or self._is_put_there(read, stmt):
-                    continue
-                if ir.blocks(stmt):  # (a loop goes on reading what it runs over)
-                    return None
-                entries = self._entries(read)
-                same = entries is not None and entries.base == ir.Var(name)
-                access = Access(stmt, name, entries.key if same and entries else None)
-                found += [(access, alias) for alias in base_names(read)]
+            (alias,) = base_names(read)
+            found.append(_Read(stmt, self._entries(read), alias))
+        return found
+
+    @functools.cached_property
+    def _read_parts(self) -> list[tuple[ir.Stmt, ir.Expr]]:
+        """What all statements read of arrays, in program order."""
+        every = ir.statements(self.facts.function.body)
+        return [(stmt, read) for stmt in every for read in self.reads(stmt)]
+
+    @functools.cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """By name: which of these mention it. (Each array asks for those of its names only.)"""
+        found: dict[str, list[int]] = {}
+        for place, (_, read) in enumerate(self._read_parts):
+            for name in ir.names_in(read):
+                found.setdefault(name, []).append(place)
         return found
 
     def _is_put_there(self, read: ir.Expr, stmt: ir.Stmt) -> bool:

@@ -127,8 +127,7 @@ class Structure:
 
     def block_of(self, stmt: ir.Stmt) -> BlockKey:
         """The key of the block that a statement stands in."""
-        number = self.number(stmt)
-        return self.index.parents[number], self.index.branches[number]
+        return self.index.block_of(stmt)
 
     def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether a name may still be read after a statement."""

@@ -201,6 +201,12 @@ class ProgramIndex:
         """The numbers of the loops around a statement, the innermost first."""
         return (n for n in self.around(number) if isinstance(self.statements[n], For | While))
 
+    def block_of(self, stmt: Stmt) -> tuple[int, int]:
+        """What tells the block that a statement stands in from others: the number of the statement
+        around it, and which of that one's blocks it is."""
+        number = self.number(stmt)
+        return self.parents[number], self.branches[number]
+
     def block(self, stmt: Stmt) -> Block:
         """The block that a statement stands in."""
         number = self.number(stmt)

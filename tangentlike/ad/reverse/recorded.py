@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -62,6 +62,9 @@ class Recorder:
         self.writes = writes
         self._stacks: dict[tuple[Site, str], str] = {}
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
+        self._stores: dict[int, list[str]] = {}  # what statements write, of what is saved
+        for which, name in saves.stores:
+            self._stores.setdefault(which, []).append(name)
         self._unbound: dict[BlockKey, list[str]] = {}
         self._assigned = definitely_assigned(facts)
         self._tried = protected(facts)
@@ -81,8 +84,11 @@ class Recorder:
 
     def _primal_block(self, block: ir.Block, key: BlockKey) -> ir.Block:
         out: list[ir.Stmt] = []
+        pushed = self.saves.pushed.get(key, ())
+        at_definition = [name for name in pushed if self._pushed_at_definition(name, key)]
+        order = {name: place for place, name in enumerate(at_definition)}
         for stmt in block:
-            before, after = self._primal_statement(stmt, key)
+            before, after = self._primal_statement(stmt, key, order)
             out.extend(before)
             new = self._inside(stmt)
             if isinstance(new, ir.Try):
@@ -95,8 +101,8 @@ class Recorder:
             out.extend(after)
         late = [
             self._push(key, name, ir.Var(name), self.facts.definitions[name][0])
-            for name in self.saves.pushed.get(key, ())
-            if not self._pushed_at_definition(name, key)
+            for name in pushed
+            if name not in order
         ]
         body = _append(tuple(out), tuple(late))
         names = self._unbound.get(key, ())
@@ -121,9 +127,11 @@ class Recorder:
                 return stmt
 
     def _primal_statement(
-        self, stmt: ir.Stmt, key: BlockKey
+        self, stmt: ir.Stmt, key: BlockKey, at_definition: Mapping[str, int]
     ) -> tuple[list[ir.Stmt], list[ir.Stmt]]:
-        before, after = [], []
+        """What is saved before and after a statement; some of the names that it binds (numbered in
+        order) right after it."""
+        before = []
         for name in self.saves.overwrites.get(self.facts.number(stmt), ()):
             if not self._assigned.is_bound_before(stmt, name):
                 self._initialise(name)
@@ -132,10 +140,8 @@ class Recorder:
             if not _undone(stmt):
                 old = self._old_entries(stmt, name)
                 before.append(self._save(stmt, key, name, old, "entries"))
-        for name in self.saves.pushed.get(key, ()):
-            if self._pushed_at_definition(name, key) and name in bound_by(stmt):
-                after.append(self._push(key, name, ir.Var(name), stmt))
-        return before, after
+        pushed = sorted(at_definition.keys() & {*bound_by(stmt)}, key=at_definition.__getitem__)
+        return before, [self._push(key, name, ir.Var(name), stmt) for name in pushed]
 
     def _pushed_at_definition(self, name: str, key: BlockKey) -> bool:
         """Whether a local is pushed right where its only definition binds it.
@@ -161,8 +167,8 @@ class Recorder:
         if name not in names:
             names.append(name)
 
-    def _written(self, stmt: ir.Stmt) -> list[str]:
-        return [name for which, name in self.saves.stores if which == self.facts.number(stmt)]
+    def _written(self, stmt: ir.Stmt) -> Sequence[str]:
+        return self._stores.get(self.facts.number(stmt), ())
 
     def _entries(self, stmt: ir.Stmt, name: str) -> ir.Index | ir.Attribute:
         """The entries an in-place write changes: `A[k]`, `A.name`, or the whole of `A`."""

@@ -461,7 +461,7 @@ class _Absorbing(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out = []
         sums = any(patterns_of(stmt) & REDUCTION for stmt in block)
-        popped = {name for stmt in block if sums and _is_pop(stmt) for name in ir.binds(stmt)}
+        touched: dict[str, ir.Stmt] = {}  # by name: the latest statement that binds or reads it
         for position, stmt in enumerate(block):
             new: ir.Stmt = self.nested(stmt)
             match stmt:
@@ -469,20 +469,19 @@ class _Absorbing(Asking):
                     patterns_of(stmt) & REDUCTION
                 ):
                     if _is_sum(stmt.value) and stmt.origin.role == "adjoint":
-                        kept_for_it = like in popped and self._kept_for(like, block, position)
+                        kept_for_it = self._kept_for(like, touched.get(like), stmt)
                         if self._is_summed(name, stmt, block[position + 1 :], kept_for_it):
                             new = ir.Assign(name, g, stmt.origin)
             out.append(new)
+            if sums:
+                names = effect_of(stmt, self.facts).reads.union(ir.binds(stmt))
+                touched.update(dict.fromkeys(names, stmt))
         return ir.unless_same(out, block)
 
-    def _kept_for(self, like: str, block: ir.Block, position: int) -> bool:
-        """Whether a value comes from a stack for this statement alone."""
-        for stmt in reversed(block[:position]):
-            if like in ir.binds(stmt):
-                return _is_pop(stmt) and not self.live.is_live_after(block[position], like)
-            if like in effect_of(stmt, self.facts).reads:
-                return False
-        return False
+    def _kept_for(self, like: str, latest: ir.Stmt | None, stmt: ir.Stmt) -> bool:
+        """Whether a value, last touched by a statement, comes from a stack for this one alone."""
+        popped = latest is not None and like in ir.binds(latest) and _is_pop(latest)
+        return popped and not self.live.is_live_after(stmt, like)
 
     def _is_summed(
         self, name: str, definition: ir.Stmt, following: Sequence[ir.Stmt], kept_for_it: bool

@@ -134,6 +134,18 @@ def _statement(stmt: ir.Stmt, facts: Facts) -> Effect:
     return join([own, *nested])
 
 
+def reads_inside(stmt: ir.Stmt, facts: Facts) -> frozenset[str]:
+    """What the nested blocks of a statement read."""
+    if not isinstance(stmt, _COMPOUND):
+        return NOTHING
+    known = facts.cache.get((reads_inside, id(stmt)))
+    if known is None or known[0] is not stmt:
+        inside = (effect_of(s, facts).reads for block in ir.blocks(stmt) for s in block)
+        known = facts.cache[reads_inside, id(stmt)] = (stmt, NOTHING.union(*inside))
+    found: frozenset[str] = known[1]
+    return found
+
+
 def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
     """What a statement itself does: for a compound statement, its header."""
     if not isinstance(stmt, _COMPOUND):

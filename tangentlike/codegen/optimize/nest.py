@@ -7,13 +7,14 @@ adjoints become lines that a person would write: never wider than a page, nor de
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 from ... import ir
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
 from .algebra import NEG
 from .analyses import READ, Asking, patterns_of
-from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect
+from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect, reads_inside
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .fold import folded, without_axes
 
@@ -147,7 +148,7 @@ class _Nesting(Asking):
             return False
         if name not in ir.binds(stmt) and self.live.is_live_after(stmt, name):
             return False
-        return not _is_read_inside(stmt, name, self.facts)
+        return name not in reads_inside(stmt, self.facts)
 
     def _readable(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Each adjoint stays under the user's line that it belongs to."""
@@ -163,8 +164,10 @@ class _Nesting(Asking):
 
     def _can_cross(self, source: ir.Assign, stmt: ir.Stmt, between: list[ir.Stmt | None]) -> bool:
         """Whether the value may be computed in `stmt` instead of where it stands."""
+        crossed = [*itertools.islice((s for s in between if s is not None), _WINDOW + 1)]
+        if len(crossed) > _WINDOW:
+            return False
         effect = expr_effect(source.value, self.facts, is_trusted(source))
-        crossed = [s for s in between if s is not None]
         if any(isinstance(s, _BARRIERS) for s in (stmt, *crossed)) and crossed:
             if not isinstance(stmt, ir.Return) or len(crossed) > _NEAR or not effect.silent:
                 return False
@@ -172,8 +175,6 @@ class _Nesting(Asking):
                 return False
         if not effect.silent:
             return not crossed and _is_first(stmt, str(source.target))
-        if len(crossed) > _WINDOW:
-            return False
         effects = [effect_of(other, self.facts) for other in crossed]
         effects.append(_effects_before(stmt, str(source.target), self.facts))
         if not source.origin.is_derived and any(e.fixed for e in effects):
@@ -185,12 +186,6 @@ class _Nesting(Asking):
 def _takes_entries(expr: ir.Expr) -> bool:
     """Whether entries of a name are read, which may take axes away from what it stands for."""
     return any(isinstance(p, ir.Index) and isinstance(p.base, ir.Var) for p in ir.parts_of(expr))
-
-
-def _is_read_inside(stmt: ir.Stmt, name: str, facts: Facts) -> bool:
-    """Whether the nested blocks of a statement read a name."""
-    inside = (inner for part in ir.blocks(stmt) for inner in part)
-    return any(name in effect_of(inner, facts).reads for inner in inside)
 
 
 def _spreads_again(stmt: ir.Stmt, name: str) -> bool:

@@ -21,7 +21,9 @@ an expression that is pushed gives), a pop as long as none binds or reads it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -167,52 +169,85 @@ class _Side:
         self.facts = facts
         self.index = fact(ProgramIndex, function)
         self.pinned = pinned_names(function, facts)
-        self._known: dict[int, tuple[frozenset[str], frozenset[str]]] = {}  # by id of a statement
-
-    def block_of(self, stmt: ir.Stmt) -> tuple[int, int]:
-        number = self.index.number(stmt)
-        return self.index.parents[number], self.index.branches[number]
+        self._blocks: dict[tuple[int, int], _Positions] = {}
 
     def uses(self, name: str) -> list[ir.Stmt]:
         return [self.index.statements[n] for n in self.index.uses.get(name, ())]
 
-    def use(self, stmt: ir.Stmt, value: ir.Expr, stops: Callable[[ir.Stmt], bool]) -> _Use:
+    def positions(self, stmt: ir.Stmt) -> _Positions:
+        """What the statements do in the block that one stands in."""
+        key = self.index.block_of(stmt)
+        if key not in self._blocks:
+            self._blocks[key] = _Positions(self.index.block(stmt), self.facts)
+        return self._blocks[key]
+
+    def use(self, stmt: ir.Stmt, value: ir.Expr, *stops: _Stops, passes_itself: bool) -> _Use:
         """A push or pop that can pass what does not stop it."""
         at = self.index.positions[self.index.number(stmt)]
-        before = _steps(reversed(self.index.preceding(stmt)), stops)
-        after = 0 if stops(stmt) else _steps(self.index.following(stmt), stops)
-        return _Use(stmt, value, at, at - before, at + after)
+        block = self.positions(stmt)
+        first, last = block.around(at, (block.leaving, None))
+        for stop in stops:
+            earliest, latest = block.around(at, stop)
+            first, last = max(first, earliest), min(last, latest)
+            if not passes_itself and block.is_stop(at, stop):
+                last = at
+        return _Use(stmt, value, at, first, last)
 
-    def bound(self, stmt: ir.Stmt) -> frozenset[str]:
-        """The names that a statement binds, or updates as it may a number."""
-        return self._bound_and_touched(stmt)[0]
-
-    def changes(self, stmt: ir.Stmt, effect: Effect) -> bool:
-        """Whether what an expression with this effect gives may be another after a statement."""
-        known = Analyses(self.function, self.facts)
-        own = effect_of(stmt, self.facts)
-        return not known.can_move(effect, (own,)) or not effect.reads.isdisjoint(_updated(stmt))
-
-    def touched(self, stmt: ir.Stmt) -> frozenset[str]:
-        return self._bound_and_touched(stmt)[1]
-
-    def _bound_and_touched(self, stmt: ir.Stmt) -> tuple[frozenset[str], frozenset[str]]:
-        known = self._known.get(id(stmt))
-        if known is None:
-            effect = effect_of(stmt, self.facts)
-            bound = effect.binds | _updated(stmt)
-            known = self._known[id(stmt)] = bound, effect.reads | bound
-        return known
+    def changes(self, stmt: ir.Stmt, effect: Effect) -> Iterator[_Stops]:
+        """The statements beside one after which an expression may give another value."""
+        block, known = self.positions(stmt), Analyses(self.function, self.facts)
+        yield from ((block.bound.get(name, []), None) for name in effect.reads)
+        yield block.writing, lambda p: known.meet(effect.content, block.effects[p].writes)
 
 
-def _steps(stmts: Iterable[ir.Stmt], stops: Callable[[ir.Stmt], bool]) -> int:
-    """How many statements something can pass."""
-    count = 0
-    for stmt in stmts:
-        if _leaves(stmt) or stops(stmt):
-            break
-        count += 1
-    return count
+_Stops = tuple[list[int], "Callable[[int], bool] | None"]  # those of these places that stop it
+
+
+class _Positions:
+    """Where in a block names are bound or read, where something is written, and where the block
+    may be left: positions, in order."""
+
+    def __init__(self, block: ir.Block, facts: Facts) -> None:
+        self.block = block
+        self.effects = [effect_of(stmt, facts) for stmt in block]
+        self.leaving = [p for p, stmt in enumerate(block) if _leaves(stmt)]
+        self.writing = [p for p, effect in enumerate(self.effects) if effect.writes]
+
+    @functools.cached_property
+    def bound(self) -> dict[str, list[int]]:
+        """By name: the statements that bind it, or update it as they may a number."""
+        return self._by_name(lambda p: self.effects[p].binds | _updated(self.block[p]))
+
+    @functools.cached_property
+    def touched(self) -> dict[str, list[int]]:
+        """By name: the statements that bind, update or read it."""
+        return self._by_name(
+            lambda p: self.effects[p].binds | _updated(self.block[p]) | self.effects[p].reads
+        )
+
+    def _by_name(self, names: Callable[[int], Iterable[str]]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for position in range(len(self.block)):
+            for name in names(position):
+                found.setdefault(name, []).append(position)
+        return found
+
+    def around(self, at: int, stop: _Stops) -> tuple[int, int]:
+        """The first and the last place that something may go to from one."""
+        places, stops = stop
+        before = range(bisect_left(places, at) - 1, -1, -1)
+        after = range(bisect_right(places, at), len(places))
+        earlier, later = (
+            next((places[k] for k in some if stops is None or stops(places[k])), end)
+            for some, end in ((before, -1), (after, len(self.block)))
+        )
+        return earlier + 1, later - 1
+
+    def is_stop(self, at: int, stop: _Stops) -> bool:
+        """Whether a place is one of those that stop it."""
+        places, stops = stop
+        here = bisect_left(places, at) < bisect_right(places, at)
+        return here and (stops is None or stops(at))
 
 
 @ir.of_node
@@ -254,9 +289,9 @@ class _Packs:
         for name in sorted(created_lists(self.fwd.function)):
             stack = self._stack(name)
             if stack is not None:
-                made, push = map(self.fwd.block_of, (stack.made, stack.push.stmt))
+                made, push = map(self.fwd.index.block_of, (stack.made, stack.push.stmt))
                 if made != push:  # (and not outside of loops)
-                    key = (made, push, self.bwd.block_of(stack.pop.stmt))
+                    key = (made, push, self.bwd.index.block_of(stack.pop.stmt))
                     beside.setdefault(key, []).append(stack)
         for stacks in beside.values():
             for pushed in _meeting(stacks, lambda s: s.push):
@@ -280,11 +315,13 @@ class _Packs:
         match stmt:
             case ir.Do(value=ir.Call(args=(ir.Var(name) as value,))) if is_push(stmt):
                 if name not in self.fwd.pinned:
-                    return self.fwd.use(stmt, value, lambda s: name in self.fwd.bound(s))
+                    stop = self.fwd.positions(stmt).bound.get(name, []), None
+                    return self.fwd.use(stmt, value, stop, passes_itself=False)
             case ir.Do(value=ir.Call(args=(value,))) if is_push(stmt):
                 effect = expr_effect(value, self.fwd.facts)
                 if effect.silent and not effect.reads & self.fwd.pinned:
-                    return self.fwd.use(stmt, value, lambda s: self.fwd.changes(s, effect))
+                    stops = self.fwd.changes(stmt, effect)
+                    return self.fwd.use(stmt, value, *stops, passes_itself=False)
         return None
 
     def _pop(self, stmt: ir.Stmt, stack: str, push: ir.Stmt) -> _Use | None:
@@ -299,15 +336,17 @@ class _Packs:
             target = value.name
         if target in side.pinned:
             return None
-        own = stmt if match_ else None
-        return side.use(stmt, ir.Var(target), lambda s: s is not own and target in side.touched(s))
+        stop = side.positions(stmt).touched.get(target, []), None
+        return side.use(stmt, ir.Var(target), stop, passes_itself=match_)
 
     def _may_name(self, stmt: ir.Stmt, name: str, stack: str) -> bool:
         """Whether a name is free for what a statement pops inside an expression, once."""
         side = self.bwd
         parts = ir.walk_statement(stmt)
         pops = sum(is_pop_of(part, stack) for part in parts)
-        if pops != 1 or isinstance(stmt, ir.While) or name in side.touched(stmt):
+        effect = effect_of(stmt, side.facts)
+        touched = name in effect.reads | effect.binds or name in _updated(stmt)
+        if pops != 1 or isinstance(stmt, ir.While) or touched:
             return False
         live = Analyses(side.function, side.facts).live
         return not live.is_live_after(stmt, name)

@@ -162,8 +162,8 @@ class _Invariants(Asking):
         if taken == name and name not in self.function.param_names:
             bindings = [self.index.statements[n] for n in self.index.definitions[name]]
             if len(bindings) == 2 and bindings[1] is pop:
-                beside = (stmt is bindings[0] for stmt in self.index.block(push))
-                if any(beside) and self._is_invariant(bindings[0], name):
+                beside = self.index.block_of(bindings[0]) == self.index.block_of(push)
+                if beside and self._is_invariant(bindings[0], name):
                     yield from map(id, uses)
 
     def _is_invariant(self, definition: ir.Stmt, name: str) -> bool:
