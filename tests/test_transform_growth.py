@@ -27,9 +27,11 @@ from tangentlike.ir.facts import fact
 from tangentlike.ir.index import references
 from tangentlike.ir.kind import FLOAT, UNKNOWN, Kind
 from tangentlike.pipeline import builder
+from tangentlike.pipeline.stages import Request, derive
 from tangentlike.pipeline.table import collecting
 from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
+from tests.generator import load
 
 ROOT = Path(__file__).parent.parent
 
@@ -69,6 +71,34 @@ def test_repeated_values_are_found_in_linear_time() -> None:
     shared = share_loads(function, context)
     assert len(shared.body) == len(function.body) - 2, show(shared.body)
     few, many = (calls_of(share_loads, *written(count)) for count in (50, 200))
+    assert many < 4.2 * few
+
+
+def written_blocks(count: int) -> str:
+    """Arrays that are written, lists and branches: who may read what is asked of each of them."""
+    blocks = (
+        f"    u{k} = np.sin(x) * y\n    if u{k}[0] > 0.5:\n        u{k}[0] *= s\n"
+        f"    p{k} = [u{k}, x]\n    p{k}[1] = p{k}[0] * 0.5\n    y[1:] += 0.3 * p{k}[1][:-1]\n"
+        for k in range(count)
+    )
+    return "def program(x, y, s):\n" + "".join(blocks) + "    return np.sum(y) * s\n"
+
+
+def long_loop(count: int) -> str:
+    """A loop with a long body, of which each line is saved, taken back or computed again."""
+    lines = (f"        a{k} = np.sin(y) * {k}.5\n        y = y * a{k} + x\n" for k in range(count))
+    head = "def program(x, y, s):\n    for t in range(3):\n"
+    return head + "".join(lines) + "    return np.sum(y) * s\n"
+
+
+@pytest.mark.parametrize("text", [written_blocks, long_loop])
+def test_a_derivative_is_made_in_linear_time(text: Callable[[int], str]) -> None:
+    def made(count: int) -> int:
+        primal = load(text(count), f"{text.__name__} {count}")
+        return calls_of(derive, primal, Request("grad", ("x", "y", "s")))
+
+    made(1)  # (what the first derivative finds is kept for all others)
+    few, many = (made(count) for count in (10, 40))
     assert many < 4.2 * few
 
 
