@@ -201,6 +201,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("N", ("z = 0.5 if {0} is None else {0}", "y = y + np.mean(z * z)")),
     ("N", ("y = y + np.sum(mixed(0.3, 0.7, {0}))",)),
     ("NA", ("y = y + np.sum(mixed({1}, 0.7, {0}))",)),
+    ("NA", ("y = y + np.sum(np.clip({1}, {0}, 0.9))", "y = y + np.sum(np.clip({1}, -0.9, {0}))")),
     ("NA", ("if {0} is None:", "    {0} = np.mean({1})", "y = y + np.sum({0}) * 0.4")),
 )
 

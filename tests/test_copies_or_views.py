@@ -265,7 +265,16 @@ def not_differenced_as_written(x):
     return np.sum(a * a) + np.sum(z**3) + np.sum(b * b)
 
 
+def unstacked(x):
+    z = x.reshape(2, 2) * 1.0
+    a = np.unstack(z)[0] if hasattr(np, "unstack") else np.split(z, 2)[0][0]
+    a *= 0.5
+    a[0] = 2 * z[1, 1] * a[1]
+    return np.sum(a * a) + np.sum(z**3)
+
+
 PROGRAMS = [
+    unstacked,
     *(not_differenced, not_differenced_as_written),
     *(scalar_type, scalar_type_of_argument, complex_scalar_type, other_scalar_type),
     *(copy_of_a_list, like_a_list, made_of_a_list, more_axes),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests import agreement
 
 
 def softmax(x, axis=-1):
@@ -129,3 +130,31 @@ def test_defaults_of_what_was_made_for_a_call_are_as_written(f):
     x = np.linspace(1.0, 2.0, 12).reshape(3, 4) ** 2
     tl.check_grads(f, (x,))
     assert np.isclose(tl.vjp(f, x)[0], f(x))
+
+
+def clipped(x, low=None, high=None):
+    return np.sum(np.clip(2.0 * x, low, high) ** 2) + np.sum(x.clip(max=high) ** 3)
+
+
+@pytest.mark.parametrize("high", [None, 0.7, np.array([0.3, 0.6, 0.9])])
+@pytest.mark.parametrize("low", [None, 0.1, np.array([-0.3, 0.5, 0.2])])
+def test_bounds_that_may_be_none(low, high):
+    """What a call gives as a bound, where it is known and where it is not."""
+    x, given = np.array([-0.5, 0.2, 1.3]), (low, high)
+    slopes = [agreement.slope(lambda x: clipped(x, *given), (x,), [e]) for e in np.eye(3)]
+    expected = np.array(slopes)
+    gradient = tl.grad(clipped)
+    assert np.allclose(gradient(x), tl.grad(clipped)(x, None, None))
+    assert np.allclose(gradient(x, low, high), expected)
+    assert np.allclose(tl.grad(lambda x: clipped(x, *given))(x), expected)
+    assert np.isclose(tl.jvp(lambda x: clipped(x, *given), (x,), (x,))[1], expected @ x)
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, 4])
+def test_axes_that_are_added(axes):
+    def f(x, n):
+        return np.sum(np.array(2.0 * x, ndmin=n) ** 2)
+
+    x = np.array([0.5, 2.0])
+    assert np.allclose(tl.grad(f)(x, axes), 8.0 * x)
+    assert np.isclose(tl.jvp(f, (x, axes), (x, None))[1], 8.0 * x @ x)

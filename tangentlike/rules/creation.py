@@ -71,21 +71,21 @@ def _depth_of(kind):
 def array(y, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     if copy is not True:
         pass  # may be the array itself: np.asarray says so
-    elif ndmin != 0:
-        y_dot = np.array(object_dot, dtype=float_dtype(y.dtype), ndmin=ndmin)
-        object_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), object), object)
-    elif dtype is None and is_array(object):
+    elif ndmin == 0 and dtype is None and is_array(object):
         y_dot = np.array(object_dot)
         object_bar = y_bar
-    elif dtype is None:
+    elif ndmin == 0 and dtype is None:
         y_dot = np.array(object_dot)
         object_bar = nest_like(y_bar, object)
-    elif is_array(object):
+    elif ndmin == 0 and is_array(object):
         y_dot = np.array(object_dot, dtype=float_dtype(dtype))
         object_bar = uncast(y_bar, dtype)
-    else:
+    elif ndmin == 0:
         y_dot = np.array(object_dot, dtype=float_dtype(dtype))
         object_bar = nest_like(uncast(y_bar, dtype), object)
+    else:
+        y_dot = np.array(object_dot, dtype=float_dtype(y.dtype), ndmin=ndmin)
+        object_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), object), object)
 
 
 @rule(

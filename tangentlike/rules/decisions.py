@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.operands import BINARY, COMPARE, UNARY
-from ..ir.kind import Kind, is_named
+from ..ir.kind import NOTHING, Kind, is_named
 from .book import KindOf
 
 _NODES = {node.__name__: ref for table in (BINARY, UNARY, COMPARE) for node, ref in table.items()}
@@ -114,9 +114,10 @@ def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bo
     except _Unknown:
         # A number or an array whose value nobody knows is at least not None.
         none = isinstance(right, ast.Constant) and right.value is None
-        asked = isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot))
-        if none and asked and facts.kind(left.id).form in _NOT_NONE:
-            return isinstance(op, ast.IsNot)
+        if none and isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot)):
+            kind = facts.kind(left.id)
+            if kind == NOTHING or kind.form in _NOT_NONE:
+                return isinstance(op, ast.Is) == (kind == NOTHING)
         raise
 
 

@@ -149,18 +149,22 @@ def clip(y, a, a_min=None, a_max=None):
         dy_da = 1.0
         dy_da_min = 0.0
         dy_da_max = 0.0
-    elif a_min is None:
+    elif a_min is None and a_max is not None:
         dy_da = a <= a_max
         dy_da_min = 0.0
         dy_da_max = a > a_max
-    elif a_max is None:
+    elif a_max is None and a_min is not None:
         dy_da = a >= a_min
         dy_da_min = a < a_min
         dy_da_max = 0.0
-    else:
+    elif a_min is not None and a_max is not None:
         dy_da = (a >= a_min) & (a <= a_max)
         dy_da_min = (a < a_min) & (a_min <= a_max)
         dy_da_max = (a > a_max) | (a_min > a_max)
+    else:  # either may be None when it runs, which nothing is compared with then
+        dy_da = y == a
+        dy_da_min = (y == a_min) & (y != a)
+        dy_da_max = (y == a_max) & (y != a) & (y != a_min)
 
 
 # ------------------------------------------------------------------- remainders and signs

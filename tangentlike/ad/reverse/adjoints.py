@@ -164,6 +164,8 @@ class Adjoints:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
         if isinstance(target, ir.Call | ir.Attribute) and not _is_field(target):  # a view
             target = ir.Index(target, ir.Const(Ellipsis))
+        elif isinstance(target, ir.Index) and self.context.kind_of(target.base).form == "tuple":
+            target = ir.Index(target, ir.Const(Ellipsis))  # (which takes no other items)
         assert not isinstance(target, ir.Call)
         self.out.append(ir.Update(target, op, value, self.origin))
 
