@@ -125,6 +125,10 @@ differences in forward and reverse mode.
 A list or tuple given where NumPy takes an array is one (`np.dot(x, [1.0, 2.0])`, `np.sin(items)`, `x - [a, b]`). Beside `+` and `*`
 it is one where the other operand is known to be an array; else write `np.asarray(...)` around it.
 
+Of `scipy.special` both modes know more than the table has: orthogonal polynomials (`eval_legendre` and its like), Kelvin and Struve functions,
+`hankel1`, derivatives of Bessel functions (`jvp`), `airy`, `sici`, `fresnel`, `ellipj`, `ellipk`, `ellipe`, `spence`, `owens_t`, transformations of Box and
+Cox, distribution functions by what they are functions of (`stdtr`, `chdtrc`, `fdtri`, `betaincinv`). Indices and orders carry no derivative.
+
 In the columns of the peers *pass* is a constant, *exists* an operation that is there and was not run.
 
 | operation | tangentlike | autograd | JAX |

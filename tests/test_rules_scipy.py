@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.frontend.primal import one_line_function
 from tangentlike.testing import check_rule
 from tests.rule_instance import check
 from tests.sampled import one_in
@@ -25,6 +26,8 @@ UNIT += ["gammaln", "gamma", "rgamma", "digamma", "psi", "entr", "i0", "i1", "j0
 UNIT += ["y1", "softmax", "log_softmax", "logsumexp", "loggamma"]
 UNIT += ["log1p", "expm1", "cbrt", "exp2", "exp10", "cosm1", "erfi", "erfcx", "dawsn", "ndtri"]
 UNIT += ["expi", "exp1", "k0", "k1", "k0e", "k1e"]
+UNIT += ["ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip", "exprel", "wrightomega"]
+UNIT += ["sindg", "cosdg", "tandg", "cotdg"]
 
 
 @pytest.mark.parametrize("name", UNIT)
@@ -37,6 +40,8 @@ TWO += ["pseudo_huber", "poch"]
 BY_SECOND = [("gammainc", 2), ("gammaincc", 2), ("polygamma", 1), ("jv", 2), ("yn", 2), ("iv", 1)]
 BY_SECOND += [("kv", 1), ("ive", 1), ("kve", 2), ("expn", 3), ("gammaincinv", 2), ("zeta", 3)]
 BY_SECOND += [("hyp0f1", 2)]
+POLYNOMIALS = ["chebyt", "chebyu", "chebyc", "chebys", "sh_chebyt", "sh_chebyu", "legendre"]
+POLYNOMIALS += ["sh_legendre", "laguerre", "hermite", "hermitenorm"]
 
 
 @pytest.mark.parametrize("name", TWO)
@@ -49,8 +54,70 @@ def test_by_second_argument(name, order):
     check(getattr(special, name), order, between(0.4, 0.8), rtol=2e-5)
 
 
-def test_betainc():
-    check(special.betainc, 2, 3, between(0.2, 0.8))
+# (the function, what is given before the argument by which it is differentiated)
+BEFORE = [(f"eval_{name}", (n,)) for name in POLYNOMIALS for n in (0, 1, 4)]
+BEFORE += [("eval_gegenbauer", (3, 1.3)), ("eval_genlaguerre", (0, 1.3)), ("hyperu", (1.5, 2.5))]
+BEFORE += [("eval_jacobi", (3, 1.3, 0.6)), ("eval_sh_jacobi", (0, 1.3, 0.6))]
+BEFORE += [("eval_sh_jacobi", (3, 1.3, 0.6)), ("jve", (2,)), ("yve", (2,)), ("jvp", (2,))]
+BEFORE += [(name, (1.5,)) for name in ("yvp", "ivp", "kvp", "struve", "modstruve")]
+BEFORE += [(name, ()) for name in ("itstruve0", "it2struve0", "itmodstruve0", "spence")]
+BEFORE += [(name, ()) for name in ("ellipk", "ellipe", "ellipkm1")]
+BEFORE += [(f"betainc{name}", (2.2, 1.3)) for name in ("", "c", "inv", "cinv")]
+BEFORE += [(f"gammainc{name}", (1.3,)) for name in ("", "c", "inv", "cinv")]
+BEFORE += [(name, (3.3,)) for name in ("stdtr", "stdtrit", "chdtr", "chdtrc", "chdtri")]
+BEFORE += [(name, (3.3, 5.1)) for name in ("fdtr", "fdtrc", "fdtri")]
+BEFORE += [(name, (2.3, 1.4)) for name in ("gdtr", "gdtrc", "gdtrix")]
+BEFORE += [(name, (3, 4)) for name in ("nbdtr", "nbdtrc", "nbdtri")]
+BEFORE += [(name, (2.0, 6)) for name in ("bdtr", "bdtrc", "bdtri")]
+BEFORE += [(name, (2,)) for name in ("pdtr", "pdtrc", "pdtri")]
+
+
+@pytest.mark.parametrize(("name", "before"), BEFORE)
+def test_by_the_last_argument(name, before):
+    fn = one_line_function(getattr(special, name), ["x"], [*map(repr, before), "x"], {})
+    tl.check_grads(fn, (between(0.3, 0.8),), rtol=5e-5, order=2)
+
+
+@pytest.mark.parametrize("name", ["boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p"])
+def test_transformations_of_box_and_cox(name):
+    fn = getattr(special, name)
+    check_rule(fn, between(0.3, 0.8), between(0.4, 0.9, seed=2))
+    tl.check_grads(one_line_function(fn, ["x", "p"], ["x", "p"], {}), (0.7, 0.0), order=2)
+
+
+def test_owens_t_and_others_of_two_or_three():
+    check_rule(special.owens_t, between(0.3, 0.8), between(0.4, 0.9, seed=2))
+    check_rule(special.powm1, between(0.3, 0.8), between(0.4, 0.9, seed=2))
+    check_rule(special.radian, between(0.3, 0.8), between(0.4, 0.9, seed=2), 0.4)
+
+
+def hankel(x):
+    first = np.real(special.hankel1(2, x)) + np.imag(special.hankel1e(1, x))
+    second = np.imag(special.hankel2(1, x)) + np.real(special.hankel2e(2, x))
+    return np.sum(first * second + np.real(special.h1vp(2, x)) * np.imag(special.h2vp(1, x, 2)))
+
+
+def test_complex_results_of_real_arguments():
+    tl.check_grads(hankel, (between(0.3, 0.8),), order=2)
+    tl.check_grads(hankel, (0.4,), order=2)
+
+
+def several(x, m):
+    ai, ai_slope, bi, bi_slope = special.airy(x)
+    sn, cn, dn, phase = special.ellipj(x, m)
+    (s, c), (si, ci) = special.fresnel(x), special.sici(x)
+    shi, chi = special.shichi(x)
+    j, y = special.itj0y0(x)
+    i, k = special.iti0k0(x)
+    total = ai * ai_slope + bi * bi_slope**2 + sn * cn + dn * phase + s * c**2 + si * ci
+    return np.sum(total + shi * chi**2 + j * y + i * k)
+
+
+def test_functions_with_several_results():
+    fn = one_line_function(several, ["x"], ["x", "m"], {"m": np.array([0.2, 0.3, 0.5])})
+    tl.check_grads(fn, (between(0.3, 0.8),), order=2)
+    tl.check_grads(fn, (0.4,), order=2)
+    tl.check_grads(lambda x: special.airy(x)[1], (0.4,), order=2)
 
 
 def test_logsumexp_by_axis():

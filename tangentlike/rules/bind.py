@@ -175,8 +175,13 @@ class Instance:
         return param in self.adjoints and not linear.is_zero(self.adjoints[param])
 
     def conj_if_complex(self, expr: ir.Expr) -> ir.Expr:
-        """`np.conj(expr)` where its value may be complex; for real kinds the expression itself."""
-        return linear.conjugate(expr, self.conj) if self._may_be_complex(expr) else expr
+        """`np.conj(expr)` where its value may be complex; for real kinds the expression itself.
+        (What is complex where all arguments are real has a complex derivative.)"""
+        of_real = self.result_kind.dtype == "complex" and all(
+            self.kind_of(argument).dtype != "complex" for argument in self.arguments.values()
+        )
+        complex_ = of_real or self._may_be_complex(expr)
+        return linear.conjugate(expr, self.conj) if complex_ else expr
 
     def temporaries_for(self, *exprs: ir.Expr | None) -> tuple[tuple[str, ir.Expr], ...]:
         """The shared temporaries that expressions read, in order, with what these read."""
@@ -507,6 +512,7 @@ def kind_of_literal(value: Any) -> Kind:
 # multiplied by exp(-|Re x|), which is no analytic function; `polygamma` takes real numbers only.
 _REAL_ONLY = (
     *("scipy.stats.", "scipy.special.ive", "scipy.special.i0e", "scipy.special.i1e"),
+    *("scipy.special.jve", "scipy.special.yve"),
     *("scipy.special.digamma", "scipy.special.psi", "numpy.polyfit"),
 )
 

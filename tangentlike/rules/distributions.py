@@ -40,6 +40,8 @@ def _special(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None =
     partials(named, kind)
 
 
+_STRUVE = "(0.5 * x) ** v / (math.sqrt(math.pi) * special.gamma(v + 1.5))"
+
 _special(
     {
         "expit": "y * (1.0 - y)",
@@ -64,10 +66,6 @@ _special(
             "special.digamma(a) - special.digamma(a + b)",
             "special.digamma(b) - special.digamma(a + b)",
         ),
-        "gammainc(a, x)": "np.exp((a - 1.0) * np.log(x) - x - special.gammaln(a))",
-        "gammaincc(a, x)": "-np.exp((a - 1.0) * np.log(x) - x - special.gammaln(a))",
-        "betainc(a, b, x)": "np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) "
-        "- special.betaln(a, b))",
         "xlogy(a, b)": ("log_or_zero(b)", "ratio_or_zero(a, b)"),
         "xlog1py(a, b)": ("np.log1p(b)", "a / (1.0 + b)"),
         "entr": "-log_or_zero(x) - 1.0",
@@ -103,7 +101,6 @@ _special(
             "y * (special.digamma(z + m) - special.digamma(z))",
             "y * special.digamma(z + m)",
         ),
-        "gammaincinv(a, x)": "np.exp(y - (a - 1.0) * np.log(y) + special.gammaln(a))",
         "hyp0f1(v, x)": "special.hyp0f1(v + 1.0, x) / v",
         "hyp1f1(a, b, x)": "a / b * special.hyp1f1(a + 1.0, b + 1.0, x)",
         "hyp2f1(a, b, c, x)": "a * b / c * special.hyp2f1(a + 1.0, b + 1.0, c + 1.0, x)",
@@ -127,8 +124,131 @@ _special(
         "k0e": "y - special.k1e(x)",
         "k1e": "y - 0.5 * (special.k0e(x) + special.kve(2, x))",
         "kve(n, x)": "y - 0.5 * (special.kve(n - 1, x) + special.kve(n + 1, x))",
+        "jve(n, x)": "0.5 * (special.jve(n - 1, x) - special.jve(n + 1, x))",
+        "yve(n, x)": "0.5 * (special.yve(n - 1, x) - special.yve(n + 1, x))",
+        "jvp(v, x, n=1)": "special.jvp(v, x, n + 1)",
+        "yvp(v, x, n=1)": "special.yvp(v, x, n + 1)",
+        "ivp(v, x, n=1)": "special.ivp(v, x, n + 1)",
+        "kvp(v, x, n=1)": "special.kvp(v, x, n + 1)",
+        "struve(v, x)": f"0.5 * (special.struve(v - 1, x) - special.struve(v + 1, x) + {_STRUVE})",
+        "modstruve(v, x)": "0.5 * (special.modstruve(v - 1, x) + special.modstruve(v + 1, x) "
+        f"+ {_STRUVE})",
+        "itstruve0": "special.struve(0, x)",
+        "it2struve0": "-special.struve(0, x) / x",
+        "itmodstruve0": "special.modstruve(0, x)",
+        "ber": "special.berp(x)",
+        "bei": "special.beip(x)",
+        "ker": "special.kerp(x)",
+        "kei": "special.keip(x)",
+        "berp": "-special.bei(x) - y / x",
+        "beip": "special.ber(x) - y / x",
+        "kerp": "-special.kei(x) - y / x",
+        "keip": "special.ker(x) - y / x",
+        # elliptic integrals, other integrals
+        "ellipk": "math.pi / 8.0 * special.hyp2f1(1.5, 1.5, 2.0, x)",
+        "ellipe": "-math.pi / 8.0 * special.hyp2f1(0.5, 1.5, 2.0, x)",
+        "ellipkm1": "-math.pi / 8.0 * special.hyp2f1(1.5, 1.5, 2.0, 1.0 - x)",
+        "spence": "-special.hyp2f1(1.0, 1.0, 2.0, 1.0 - x)",
+        "exprel": "0.5 * special.hyp1f1(2.0, 3.0, x)",
+        "hyperu(a, b, x)": "-a * special.hyperu(a + 1.0, b + 1.0, x)",
+        "wrightomega": "y / (1.0 + y)",
+        "owens_t(h, a)": (
+            "-np.exp(-0.5 * h * h) * special.erf(a * h / math.sqrt(2.0)) "
+            "/ (2.0 * math.sqrt(2.0 * math.pi))",
+            "np.exp(-0.5 * h * h * (1.0 + a * a)) / (2.0 * math.pi * (1.0 + a * a))",
+        ),
+        # orthogonal polynomials, by what they are polynomials of
+        "eval_chebyt(n, x)": "n * special.eval_chebyu(n - 1, x)",
+        "eval_chebyu(n, x)": "2.0 * special.eval_gegenbauer(n - 1, 2.0, x)",
+        "eval_chebyc(n, x)": "n * special.eval_chebyu(n - 1, 0.5 * x)",
+        "eval_chebys(n, x)": "special.eval_gegenbauer(n - 1, 2.0, 0.5 * x)",
+        "eval_sh_chebyt(n, x)": "2.0 * n * special.eval_chebyu(n - 1, 2.0 * x - 1.0)",
+        "eval_sh_chebyu(n, x)": "4.0 * special.eval_gegenbauer(n - 1, 2.0, 2.0 * x - 1.0)",
+        "eval_legendre(n, x)": "special.eval_gegenbauer(n - 1, 1.5, x)",
+        "eval_sh_legendre(n, x)": "2.0 * special.eval_gegenbauer(n - 1, 1.5, 2.0 * x - 1.0)",
+        "eval_gegenbauer(n, a, x)": "2.0 * a * special.eval_gegenbauer(n - 1, a + 1.0, x)",
+        "eval_jacobi(n, a, b, x)": "0.5 * (n + a + b + 1.0) "
+        "* special.eval_jacobi(n - 1, a + 1.0, b + 1.0, x)",
+        "eval_sh_jacobi(n, p, q, x)": "n * special.eval_sh_jacobi(np.maximum(n - 1, 0), p + 2.0, "
+        "q + 1.0, x)",
+        "eval_laguerre(n, x)": "-special.eval_genlaguerre(n - 1, 1.0, x)",
+        "eval_genlaguerre(n, a, x)": "-special.eval_genlaguerre(n - 1, a + 1.0, x)",
+        "eval_hermite(n, x)": "2.0 * n * special.eval_hermite(np.maximum(n - 1, 0), x)",
+        "eval_hermitenorm(n, x)": "n * special.eval_hermitenorm(np.maximum(n - 1, 0), x)",
+        # angles in degrees
+        "sindg": "math.pi / 180.0 * special.cosdg(x)",
+        "cosdg": "-math.pi / 180.0 * special.sindg(x)",
+        "tandg": "math.pi / 180.0 * (1.0 + y * y)",
+        "cotdg": "-math.pi / 180.0 * (1.0 + y * y)",
+        "radian(d, m, s)": ("math.pi / 180.0", "math.pi / 10800.0", "math.pi / 648000.0"),
+        # powers, and the transformation of Box and Cox by what it transforms
+        "powm1(a, b)": ("b * a ** (b - 1.0)", "a**b * log_or_zero(a)"),
+        "boxcox(x, p)": (
+            "x ** (p - 1.0)",
+            "0.5 * np.log(x) ** 2 * special.hyp1f1(2.0, 3.0, p * np.log(x))",
+        ),
+        "boxcox1p(x, p)": (
+            "(1.0 + x) ** (p - 1.0)",
+            "0.5 * np.log1p(x) ** 2 * special.hyp1f1(2.0, 3.0, p * np.log1p(x))",
+        ),
+        "inv_boxcox(x, p)": (
+            "y ** (1.0 - p)",
+            "-(y ** (1.0 - p)) * 0.5 * np.log(y) ** 2 * special.hyp1f1(2.0, 3.0, p * np.log(y))",
+        ),
+        "inv_boxcox1p(x, p)": (
+            "(1.0 + y) ** (1.0 - p)",
+            "-((1.0 + y) ** (1.0 - p)) * 0.5 * np.log1p(y) ** 2 "
+            "* special.hyp1f1(2.0, 3.0, p * np.log1p(y))",
+        ),
     }
 )
+
+# Distribution functions: of what is below, above, and of the inverse of either, by its level.
+# (the names and parameters; the density at `x`, by which the first falls)
+_LEVELS = {
+    "betainc, betaincc, betaincinv, betainccinv(a, b, x)": "np.exp((a - 1.0) * np.log(x) "
+    "+ (b - 1.0) * np.log1p(-x) - special.betaln(a, b))",
+    "gammainc, gammaincc, gammaincinv, gammainccinv(a, x)": "np.exp((a - 1.0) * np.log(x) - x "
+    "- special.gammaln(a))",
+    "stdtr, , stdtrit, (df, x)": "np.exp(special.gammaln(0.5 * df + 0.5) "
+    "- special.gammaln(0.5 * df) - 0.5 * (df + 1.0) * np.log1p(x * x / df)) "
+    "/ np.sqrt(math.pi * df)",
+    "chdtr, chdtrc, , chdtri(v, x)": "0.5 * np.exp((0.5 * v - 1.0) * np.log(0.5 * x) - 0.5 * x "
+    "- special.gammaln(0.5 * v))",
+    "fdtr, fdtrc, fdtri, (n, d, x)": "np.exp(0.5 * n * np.log(n / d) + (0.5 * n - 1.0) * np.log(x) "
+    "- 0.5 * (n + d) * np.log1p(n * x / d) - special.betaln(0.5 * n, 0.5 * d))",
+    "gdtr, gdtrc, gdtrix, (a, b, x)": "np.exp(b * np.log(a) + (b - 1.0) * np.log(x) - a * x "
+    "- special.gammaln(b))",
+    "nbdtr, nbdtrc, nbdtri, (k, n, x)": "np.exp((n - 1.0) * np.log(x) + k * np.log1p(-x) "
+    "- special.betaln(n, k + 1.0))",
+    "bdtrc, bdtr, , bdtri(k, n, x)": "np.exp(np.floor(k) * np.log(x) + (n - np.floor(k) - 1.0) "
+    "* np.log1p(-x) - special.betaln(np.floor(k) + 1.0, n - np.floor(k)))",
+    "pdtrc, pdtr, , pdtri(k, x)": "np.exp(np.floor(k) * np.log(x) - x "
+    "- special.gammaln(np.floor(k) + 1.0))",
+}
+
+
+def _levels(table: Mapping[str, str]) -> None:
+    """The rules of distribution functions, by a density each.
+
+    before::                                      after::
+        "gammainc, gammaincc, , (a, x)": d(x)         def gammainc(y, a, x):  dy_dx = d(x)
+                                                      def gammaincc(y, a, x): dy_dx = -d(x)
+    """
+    for operation, density in table.items():
+        names, _, params = operation.partition("(")
+        below, above, of_below, of_above = names.split(", ")
+        at_y = re.sub(r"\bx\b", "y", density)
+        slopes = {
+            below: density,
+            above: f"-({density})",
+            of_below: f"1.0 / ({at_y})",
+            of_above: f"-1.0 / ({at_y})",
+        }
+        _special({f"{name}({params}": slope for name, slope in slopes.items() if name})
+
+
+_levels(_LEVELS)
 
 
 @rule("scipy.special.multigammaln")
@@ -137,12 +257,57 @@ def multigammaln(y, a, d):
     dy_da = np.sum(scipy.special.digamma(shifted), axis=-1)
 
 
-nondifferentiable("scipy.special.gammasgn")
+def _several(table: Mapping[str, Sequence[str]]) -> None:
+    """The rules of functions with several results, by a derivative of each with respect to `x`.
+
+    before::                                      after::
+        "fresnel(x)": ("s(x)", "c(x)")                y_dot = (s(x) * x_dot, c(x) * x_dot)
+                                                      x_bar = y_bar[0] * s(x) + y_bar[1] * c(x)
+    """
+    for operation, slopes in table.items():
+        name, _, params = operation.partition("(")
+        each = [slope.replace("special.", "scipy.special.") for slope in slopes]
+        tangents = ", ".join(f"broadcast_like({s} * x_dot, y[{i}])" for i, s in enumerate(each))
+        terms = " + ".join(f"y_bar[{i}] * ({slope})" for i, slope in enumerate(each))
+        lines = [f"y_dot = ({tangents})", f"x_bar = unbroadcast({terms}, x)"]
+
+        def kind(call: ir.Call, kind_of: KindOf, count: int = len(each)) -> Kind:
+            return Kind("tuple", items=(elementwise(call, kind_of),) * count)
+
+        written(f"scipy.special.{name}", params, lines, kind)
+
+
+_several(
+    {
+        "airy(x)": ("y[1]", "x * y[0]", "y[3]", "x * y[2]"),
+        "ellipj(x, m)": ("y[1] * y[2]", "-y[0] * y[2]", "-m * y[0] * y[1]", "y[2]"),
+        "fresnel(x)": ("np.sin(0.5 * math.pi * x * x)", "np.cos(0.5 * math.pi * x * x)"),
+        "sici(x)": ("np.sinc(x / math.pi)", "np.cos(x) / x"),
+        "shichi(x)": ("special.hyp0f1(1.5, 0.25 * x * x)", "np.cosh(x) / x"),
+        "itj0y0(x)": ("special.j0(x)", "special.y0(x)"),
+        "iti0k0(x)": ("special.i0(x)", "special.k0(x)"),
+    }
+)
+
+nondifferentiable("scipy.special.gammasgn", "scipy.special.round")
 
 # ------------------------------------------------------------------------- normalisations
 
 
-_special({"wofz(z)": "2j / math.sqrt(math.pi) - 2.0 * z * y"}, kind=_complex)
+_special(
+    {
+        "wofz(z)": "2j / math.sqrt(math.pi) - 2.0 * z * y",
+        "hankel1(v, z)": "0.5 * (special.hankel1(v - 1, z) - special.hankel1(v + 1, z))",
+        "hankel2(v, z)": "0.5 * (special.hankel2(v - 1, z) - special.hankel2(v + 1, z))",
+        "hankel1e(v, z)": "0.5 * (special.hankel1e(v - 1, z) - special.hankel1e(v + 1, z)) "
+        "- 1j * y",
+        "hankel2e(v, z)": "0.5 * (special.hankel2e(v - 1, z) - special.hankel2e(v + 1, z)) "
+        "+ 1j * y",
+        "h1vp(v, z, n=1)": "special.h1vp(v, z, n + 1)",
+        "h2vp(v, z, n=1)": "special.h2vp(v, z, n + 1)",
+    },
+    kind=_complex,
+)
 
 
 @rule("scipy.special.lambertw", kind=_complex)

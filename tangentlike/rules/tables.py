@@ -23,7 +23,7 @@ _MODULES = {"np": "numpy", "math": "math", "scipy": "scipy"}
 
 def partials(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None = None) -> None:
     """Declare the rules of elementwise functions: the partial derivative by `x`, or by each of the
-    parameters that are named (by the last ones, where there are fewer derivatives).
+    parameters that are named (by the last ones without a default, where there are fewer).
 
     before::                                        after::
         partials({"np.sin": "np.cos(x)"})               def sin(y, x):
@@ -35,7 +35,8 @@ def partials(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None =
     for operation, stated in table.items():
         name, _, params = operation.partition("(")
         slopes = (stated,) if isinstance(stated, str) else stated
-        given = _names(params or "x)")[-len(slopes) :]
+        needed = re.sub(r",[^,]*=[^,)]*", "", params or "x)")
+        given = _names(needed)[-len(slopes) :]
         lines = [f"dy_d{x} = {slope}" for x, slope in zip(given, slopes, strict=True)]
         written(name, params or "x)", lines, kind)
 
