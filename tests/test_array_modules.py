@@ -248,6 +248,22 @@ def test_array_api_compats_own_question() -> None:
         np.testing.assert_allclose(back(got), np.exp(A) * (A + 1.0))
 
 
+def test_array_api_compats_own_question_of_numpys_arrays() -> None:
+    compat = pytest.importorskip("array_api_compat")
+    fns = pytest.importorskip("array_api_compat.numpy")
+    namespace = {"compat": compat, "fns": fns}
+    text = (
+        "def normed(x):\n    xp = compat.array_namespace(x)\n"
+        "    return xp.exp(x) * x / xp.sum(fns.ones(3) * x)\n"
+        "def f(x):\n    xp = compat.array_namespace(x)\n"
+        "    mean = xp.mean(normed(x) ** 2) * compat.size(x)\n"
+        "    return mean if compat.device(x) == 'cpu' else xp.sum(x)\n"
+    )
+    linecache.cache["<compat_numpy>"] = (len(text), None, text.splitlines(True), "<compat_numpy>")
+    exec(compile(text, "<compat_numpy>", "exec"), namespace)
+    tl.check_grads(namespace["f"], (np.array([0.3, 0.7, 1.2]),), order=2)
+
+
 # ------------------------------------------------------------------ the calls and their arguments
 
 

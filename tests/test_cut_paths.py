@@ -167,6 +167,14 @@ def parsed_by_a_helper(x):
     return parsed(str(x)) * x
 
 
+def shown_by_percent(x):
+    return "%r" % x  # noqa: UP031
+
+
+def parsed_from_percent(x):
+    return float(shown_by_percent(x)) * x
+
+
 def array_of_shown(x):
     return np.sum(np.array([shown(x), shown(2 * x)]).astype(float))
 
@@ -234,7 +242,14 @@ TEXT = [
     *(of_a_comprehension, read_by_a_comprehension, cast_where_it_is_made, as_bytes, printed),
     *(through_a_table, through_a_file, through_csv, as_characters, keys_of_a_comprehension),
     *(by_f_string, by_repr, by_format, by_percent, by_join_and_split, by_lines, by_literal),
-    *(by_array_of_text, by_cast_of_text, shown_by_a_helper, parsed_by_a_helper, array_of_shown),
+    *(
+        parsed_from_percent,
+        by_array_of_text,
+        by_cast_of_text,
+        shown_by_a_helper,
+        parsed_by_a_helper,
+        array_of_shown,
+    ),
     *(text_of_an_attribute, text_of_a_key, text_of_a_key_of_a_display),
 ]
 KEYS = [
@@ -336,6 +351,28 @@ def computed_places(x, table=True):
 
 def test_computed_places_of_what_turns_out_to_be_an_array():
     tl.check_grads(computed_places, (0.5, False), wrt=0)
+
+
+def in_units(x, kind):
+    if x.dtype.kind not in "fc":
+        raise ValueError(f"{x} is of {x.dtype}")
+    return x * float(f"{len(kind)}")
+
+
+def text_of_what_does_not_vary(x):
+    return np.sum(in_units(x, "abc").astype(float) ** 2)
+
+
+KINDS = {"f": np.float32, "d": np.float64}
+
+
+def cast_by_a_table(x):
+    return np.sum((x * x).astype(KINDS.get(x.dtype.char, float)))
+
+
+@pytest.mark.parametrize("f", [text_of_what_does_not_vary, cast_by_a_table])
+def test_a_helper_that_makes_text_of_other_things(f):
+    tl.check_grads(f, (np.array([0.3, 0.7]),), order=2)
 
 
 def text_that_is_shown(x):

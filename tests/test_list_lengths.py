@@ -600,3 +600,15 @@ def test_an_iterator_of_several_lists_that_the_loop_over_it_grows_is_refused() -
     for run in (lambda: tl.grad(f)(x), lambda: tl.jvp(f, (x,), (x,))):
         with pytest.raises(tl.UnsupportedError, match="changed in a loop over the iterator"):
             run()
+
+
+def columns_that_get_longer(x):
+    rows, total = [list(x), list(x * 2.0)], 0.0
+    for a, b in zip(*rows):
+        rows.append(a)
+        total = total + np.sin(a) * b
+    return total
+
+
+def test_a_starred_header_that_the_loop_makes_longer() -> None:
+    tl.check_grads(columns_that_get_longer, (np.array([0.3, 0.7]),), order=2)

@@ -281,7 +281,9 @@ def _gives_text(
                 return bool(ir.names_in(expr) & shown)
             done = effects(expr)
             if done is not None:
-                return bool(done.shows and ir.names_in(expr) & shown) or within(ir.arguments(expr))
+                actuals = _shown_actuals(expr, done)
+                given = frozenset().union(*map(ir.names_in, actuals))
+                return not given.isdisjoint(shown) or within(ir.arguments(expr))
             plain = any(obj is known for known in _PLAIN_OF_TEXT)
             return not plain and within(ir.arguments(expr))
     return False
@@ -594,7 +596,10 @@ def cut_effects(
     text."""
     stmts, effects = list(ir.statements(function.body)), sources.effects
     called = [each for stmt in stmts for _, each in _calls(stmt, effects)]
-    shows = any(each.shows for each in called) or _makes_text(function)
+    shows: frozenset[str] = frozenset()
+    shown = _shown_in_text(stmts, inside, effects)
+    if shown:
+        shows = reaching(flow(), shown) & frozenset(function.param_names)
     reads = any(each.reads for each in called) or _reads_numbers(function)
     keyed: frozenset[str] = frozenset()
     keys = [key for _, found in _keyed(stmts, sources.kinds) for key in found]
@@ -608,12 +613,30 @@ def cut_effects(
     return replace(done, keyed=keyed, shows=shows, reads=reads)
 
 
-def _makes_text(function: ir.Function) -> bool:
-    objects = [ref.obj for ref in fact(references, function)]
-    if any(obj is known for obj in objects for known in _TEXT):
-        return True
-    found = fact(forms, function)
-    return ir.Text in found or (str in found and not found.isdisjoint((*_TEXT_METHODS,)))
+def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> set[str]:
+    """The names of values that may be shown in text, or are given to functions that do so. (What is
+    raised ends the function.)"""
+    found: set[str] = set()
+    for stmt in stmts:
+        if isinstance(stmt, ir.OpaqueStmt) and stmt.text.startswith("raise"):
+            continue
+        for part in _parts(stmt):
+            names = ir.names_in(part)
+            if names and _gives_text(part, names, (), effects):
+                done = effects(part) if isinstance(part, ir.Call) else None
+                parts = ir.children(part) if done is None else _shown_actuals(part, done)
+                found.update(*map(inside, parts))
+    return found
+
+
+def _shown_actuals(call: ir.Expr, done: Effects) -> tuple[ir.Expr, ...]:
+    """What a call gives for the parameters that its function shows in text."""
+    assert isinstance(call, ir.Call)
+    every = ir.arguments(call)
+    given = bind_actuals(getattr(call.fn, "obj", None), call) if done.shows else {}
+    if given is None or (done.shows and any(map(ir.is_starred, every))):
+        return every
+    return tuple(actual for name in done.shows for actual in given.get(name, ()))
 
 
 def _reads_numbers(function: ir.Function) -> bool:

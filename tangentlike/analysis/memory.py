@@ -95,7 +95,7 @@ class Effects:
     # Whether what it returns as it is may be a number, which `p += v` binds to a new object.
     rebound: bool = False
     keyed: frozenset[str] = frozenset()  # what may become keys of dicts
-    shows: bool = False  # makes text
+    shows: frozenset[str] = frozenset()  # what may be shown in text
     reads: bool = False  # makes numbers of what may be text
 
     def without(self, numbers: Collection[str]) -> Effects:

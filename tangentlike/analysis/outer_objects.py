@@ -30,6 +30,7 @@ Found = Mapping[str, ir.Ref]  # outer objects by their nodes in the alias analys
 _CHANGING = (list, dict, deque, MutableSet)
 _DEPTH = 4  # to which containers and objects are searched
 _MOST_ITEMS = 1000
+_OF_HEAP = 1 << 9  # (Py_TPFLAGS_HEAPTYPE: classes that Python code made)
 LATER = "+"  # ends the node of what may be put into a container later
 
 
@@ -82,9 +83,15 @@ def later(expr: ir.Expr, known: ir.Ref) -> dict[str, ir.Ref]:
 
 
 def is_table(obj: Any) -> bool:
-    """Whether a container or an object holds nothing but numbers, names and the like."""
+    """Whether a container or an object holds nothing but numbers, names and the like, and types
+    that take no attributes: `float`, `np.float32`."""
     held = _items(obj)
-    return bool(held) and all(is_plain(item) for _, item in held)
+    return bool(held) and all(is_plain(item) or _is_static(item) for _, item in held)
+
+
+def _is_static(obj: Any) -> bool:
+    """Whether an object is a type of Python or NumPy, which nothing can be put into."""
+    return isinstance(obj, type) and not obj.__flags__ & _OF_HEAP
 
 
 def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:

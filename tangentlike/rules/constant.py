@@ -86,6 +86,9 @@ nondifferentiable(
 )
 nondifferentiable(bytearray, array.array, kind=unknown)  # (they may be changed, as lists are)
 nondifferentiable(dir, str.split, str.rsplit, str.splitlines, kind=list_of_others)
+_COMPAT = "array_namespace device size is_array_api_obj is_writeable_array is_lazy_array"
+_COMPAT += "".join(f" is_{m}_array is_{m}_namespace" for m in ("numpy", "cupy", "torch", "jax"))
+nondifferentiable(*(f"array_api_compat.{name}" for name in _COMPAT.split()), kind=other)
 nondifferentiable(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 nondifferentiable(np.intp, np.bool_)
 

@@ -205,7 +205,7 @@ _special(
 
 # Distribution functions: of what is below, above, and of the inverse of either, by its level.
 # (the names and parameters; the density at `x`, by which the first falls)
-_LEVELS = {
+_DISTRIBUTIONS = {
     "betainc, betaincc, betaincinv, betainccinv(a, b, x)": "np.exp((a - 1.0) * np.log(x) "
     "+ (b - 1.0) * np.log1p(-x) - special.betaln(a, b))",
     "gammainc, gammaincc, gammaincinv, gammainccinv(a, x)": "np.exp((a - 1.0) * np.log(x) - x "
@@ -228,7 +228,7 @@ _LEVELS = {
 }
 
 
-def _levels(table: Mapping[str, str]) -> None:
+def _both_ways(table: Mapping[str, str]) -> None:
     """The rules of distribution functions, by a density each.
 
     before::                                      after::
@@ -248,7 +248,7 @@ def _levels(table: Mapping[str, str]) -> None:
         _special({f"{name}({params}": slope for name, slope in slopes.items() if name})
 
 
-_levels(_LEVELS)
+_both_ways(_DISTRIBUTIONS)
 
 
 @rule("scipy.special.multigammaln")

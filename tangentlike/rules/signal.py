@@ -29,6 +29,22 @@ def splev(y, x, tck, der=0, ext=0):
         dy_dx = scipy.interpolate.splev(x, tck, der + 1, ext)
 
 
+# A surface on a grid; beyond its edges it is what it is at them. (Axes of one place are left out.)
+@rule("scipy.interpolate.bisplev", kind=unknown)
+def bisplev(y, x, v, tck, dx=0, dy=0):
+    inside_x = np.logical_and(np.greater_equal(x, tck[0][0]), np.less_equal(x, tck[0][-1]))
+    inside_v = np.logical_and(np.greater_equal(v, tck[1][0]), np.less_equal(v, tck[1][-1]))
+    grid = (np.size(x), np.size(v))
+    by_x = np.reshape(scipy.interpolate.bisplev(x, v, tck, dx + 1, dy), grid)
+    by_v = np.reshape(scipy.interpolate.bisplev(x, v, tck, dx, dy + 1), grid)
+    y_dot = reshape_like(
+        by_x * np.reshape(x_dot * inside_x, (-1, 1)) + by_v * np.reshape(v_dot * inside_v, (1, -1)),
+        y,
+    )
+    x_bar = inside_x * reshape_like(np.sum(by_x * np.reshape(y_bar, grid), axis=1), x)
+    v_bar = inside_v * reshape_like(np.sum(by_v * np.reshape(y_bar, grid), axis=0), v)
+
+
 nondifferentiable("scipy.signal.get_window", "scipy.signal.savgol_coeffs")
 
 linear("uncropped(g, in1, in2, mode='full')", "cropped(y_bar, g, in1, in2, mode)", unknown)

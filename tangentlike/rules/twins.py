@@ -1,7 +1,8 @@
 """Modules that mirror NumPy or SciPy: `cupy.tanh` has the rule of `np.tanh`, and
 `cupyx.scipy.special.erf` that of `scipy.special.erf`.
 
-CuPy is known by name and never imported by us; `register_array_module` adds others.
+CuPy and the NumPy of `array_api_compat` are known by name and never imported by us;
+`register_array_module` adds others.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _MIRRORS = "tangentlike.runtime.namespaces"
 _BY_NAME = {
     "cupy": "numpy",
+    "array_api_compat.numpy": "numpy",
     f"{_MIRRORS}.array_api_strict": "numpy",
     f"{_MIRRORS}.torch": "numpy",
     "cupyx.scipy": "scipy",

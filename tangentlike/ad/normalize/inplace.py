@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import operator
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -35,6 +36,8 @@ from ..context import IADD, Context
 from ..loops import indexed, sources_of
 from .iterators import iterators_as_lists, keys_as_lists
 from .lengths import Changes, asks_its_length
+
+_UNTOLD = ("unknown", "value")
 
 
 def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -149,11 +152,12 @@ class _Stores(ir.Rewriter):
             case ir.Ref(obj=obj) if is_python_function(obj):
                 return None  # (a user's parameter `out` is like any other)
             case ir.Ref(obj=obj):
-                call = with_output_named(call)
-                call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
+                call = self._with_out(with_output_named(call))
                 out = dict(call.kwargs).get("out")
                 if is_image_filter(obj) and out is not None:
-                    call = self._output_checked(call, out)
+                    self._check_output(call, out)
+                if self._may_be_none(out):
+                    return [self._where_given(stmt, call, target)]
                 if out is not None:
                     stores = self._out(stmt, call, target) or []
                     return [*self._written_if_array(stmt, call), *stores]
@@ -166,7 +170,7 @@ class _Stores(ir.Rewriter):
                     "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
                 )
             case ir.Attribute(base, method):
-                named = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
+                named = self._with_out(call)
                 if named is not call and not draws(call.fn, self.context.kinds):
                     self._refuse_unknown(call, base, method)  # (`xp.dot(a, b)` of a module)
                 call, out = named, dict(named.kwargs).get("out")
@@ -175,19 +179,48 @@ class _Stores(ir.Rewriter):
                 if draws(call.fn, self.context.kinds) and out != ir.Const(None):
                     return self._out(stmt, with_size(call, out), target)
                 if self._may_be_array(base) and hasattr(np.ndarray, method):
+                    if self._may_be_none(out):
+                        return [self._where_given(stmt, call, target)]
                     return self._out(stmt, call, target)
                 self._refuse_unknown(call, base, method)
         return None
 
-    def _output_checked(self, call: ir.Call, out: ir.Expr) -> ir.Call:
-        """The call of a filter whose `output=` may be an array; None is left out."""
+    def _with_out(self, call: ir.Call) -> ir.Call:
+        """The call with `out=` by name, and None for a name that is known to be None."""
+        call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
+        options = dict(call.kwargs)
+        if "out" not in options or self.context.kind_of(options["out"]) != NOTHING:
+            return call
+        options["out"] = ir.Const(None)
+        return dataclasses.replace(call, kwargs=tuple(options.items()))
+
+    def _check_output(self, call: ir.Call, out: ir.Expr) -> None:
+        """Refuse the `output=` of a filter that is no array."""
         kind = self.context.kind_of(out)
-        if kind == NOTHING:
-            options = dict(call.kwargs) | {"out": ir.Const(None)}
-            return dataclasses.replace(call, kwargs=tuple(options.items()))
-        if kind.form not in ("array", "value", "unknown"):
+        if kind != NOTHING and kind.form not in ("array", "value", "unknown"):
             raise output_refused(call)
-        return call
+
+    def _may_be_none(self, out: ir.Expr | None) -> bool:
+        """Whether only the run says that something is written into, and not None."""
+        return isinstance(out, ir.Var) and self.context.kind_of(out).form in _UNTOLD
+
+    def _where_given(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> ir.Stmt:
+        """before::                            after::
+        y = np.exp(x, out=out)                 if out is None:
+                                                   y = np.exp(x)
+                                               else:
+                                                   exp = np.exp(x)
+                                                   out[...] = exp
+                                                   y = out
+        """
+        assert isinstance(stmt, ir.Assign | ir.Do)
+        options = dict(call.kwargs)
+        out = options.pop("out")
+        plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+        stores = [*self._written_if_array(stmt, call), *(self._out(stmt, call, target) or ())]
+        none = ir.Call(ir.Ref("is", operator.is_), (out, ir.Const(None)), at=call.at)
+        made = dataclasses.replace(stmt, value=plain)
+        return ir.If(none, (made,), tuple(stores), stmt.origin)
 
     def _written_if_array(self, stmt: ir.Stmt, call: ir.Call) -> list[ir.Stmt]:
         """The check that `np.nan_to_num(x, copy=False)` is given an array: of a number or a list it
@@ -195,7 +228,7 @@ class _Stores(ir.Rewriter):
         x = dict(call.kwargs)["out"]
         obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
         fills = obj is np.nan_to_num or is_image_filter(obj)
-        if not fills or self.context.kind_of(x).form == "array":
+        if not fills or x == ir.Const(None) or self.context.kind_of(x).form == "array":
             return []
         return [self.context.check("require_array", (x,), stmt.origin, call.at)]
 

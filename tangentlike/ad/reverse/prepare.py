@@ -179,9 +179,12 @@ class Preparation(ir.Rewriter):
             asked = set(map(self.aliases.class_of, names))
             if not asked or asked.isdisjoint(self._resized_in(loop.body)):
                 return expr
-            name = self._fresh(noun(expr), self.context.kind_of(expr))
-            named.append(ir.Assign(name, expr, loop.origin))
-            return ir.Var(name)
+            starred = ir.is_starred(expr)
+            value = ir.Display("tuple", (expr,)) if starred else expr
+            name = self._fresh(noun(expr), self.context.kind_of(value))
+            named.append(ir.Assign(name, value, loop.origin))
+            taken = ir.Var(name)
+            return ir.Opaque(f"*{name}", (name,), (taken,)) if starred else taken
         if not isinstance(expr, ir.Call):
             return expr
         return ir.rebuild(expr, lambda part: self._steady(part, loop, named))
