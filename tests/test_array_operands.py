@@ -303,3 +303,23 @@ def test_rows_of_an_array_or_a_list_are_stacked_along_an_axis() -> None:
         expected = tl.grad(f)(_ROWS, axis)
         tl.check_grads(f, (_ROWS, axis))
         np.testing.assert_allclose(tl.grad(f)(list(_ROWS), axis), expected)
+
+
+def list_beside_a_ufunc(x):
+    values = [x[0], x[1]]
+    return np.sum((np.exp(values) + [1.0, 2.0]) ** 2) + np.sum([3.0, 4.0] + np.tanh(values))
+
+
+def list_beside_a_sum(x):
+    return np.sum((np.sum(x) + [1.0, x[1]]) ** 2)
+
+
+def list_times_a_ufunc(x):
+    return np.sum((np.exp([x[0], x[1]]) * [1.0, 2.0]) ** 2)
+
+
+@pytest.mark.parametrize("f", [list_beside_a_ufunc, list_beside_a_sum, list_times_a_ufunc])
+def test_lists_beside_what_is_no_list(f: Any) -> None:
+    """What a ufunc or a sum gives is an array or a number: it joins no lists."""
+    tl.check_grads(f, (np.array([0.3, 0.7, 0.9]),), order=2)
+    assert "require_sequence" not in tl.grad(f).source

@@ -553,3 +553,42 @@ def test_text_that_patterns_take_apart(f):
             derive(f)(V)
     read = list(linecache.cache)[before:]
     assert not any(os.path.dirname(re.__file__) in str(name) for name in read)
+
+
+class Items:
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+class Doubled(Items):
+    def __iter__(self):
+        for item in self.items:
+            yield item * 2.0
+
+
+class Mapped(Items):
+    def __iter__(self):
+        return map(float, self.items)
+
+
+def of_several_classes(x):
+    total = 0.0
+    for each in (Items([x[0], x[1]]), Doubled([x[2]])):
+        for v in each:
+            total = total + v * v
+    return total
+
+
+def greatest_of_an_object(x):
+    return max(Mapped([x[0], x[1]]))
+
+
+@pytest.mark.parametrize("f", [of_several_classes, greatest_of_an_object])
+def test_objects_that_yield_in_ways_that_are_not_read(f):
+    """(They ended in errors of `len` and of arrays.)"""
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError):
+            derive(f)(V)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from ..runtime import (
     iterators,
     linalg,
     records,
+    reductions,
     scalar_seed,
     shadow,
     shapes,
@@ -109,13 +111,7 @@ def _of_attribute(error: BaseException, place: Place | None) -> UnsupportedError
     if not isinstance(error.obj, (Mirror, Record, dict)) and not _is_ours(error.obj):
         return None
     if error.name in ("__iter__", "__getitem__"):
-        return UnsupportedError(
-            "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
-            "not tracked",
-            place,
-            "Loop over an attribute that holds the items, as in `for item in row.items`, or "
-            "let `__iter__` return `iter(...)` of a list.",
-        )
+        return _not_tracked(place)
     found = UnsupportedError(
         f"the attribute `{error.name}` is not a field: its class computes it, or it was "
         "added later",
@@ -124,6 +120,16 @@ def _of_attribute(error: BaseException, place: Place | None) -> UnsupportedError
     )
     found.method = error.name or ""
     return found
+
+
+def _not_tracked(place: Place | None) -> UnsupportedError:
+    return UnsupportedError(
+        "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
+        "not tracked",
+        place,
+        "Loop over an attribute that holds the items, as in `for item in row.items`, or "
+        "let `__iter__` return `iter(...)` of a list.",
+    )
 
 
 def _is_ours(obj: Any) -> bool:
@@ -153,7 +159,9 @@ def _misread(error: BaseException, place: Place | None) -> UnsupportedError | No
             "such objects, or annotate the parameter it comes from with its class.",
         )
     given = _without_places(error)
-    if given:
+    if given not in _IN_TURN and not hasattr(builtins, given or "str"):
+        return _not_tracked(place)
+    if given in _IN_TURN:
         return UnsupportedError(
             f"a loop writes what a `{given}` gives in turn, and finds it there by its place",
             place,
@@ -162,14 +170,14 @@ def _misread(error: BaseException, place: Place | None) -> UnsupportedError | No
     return None
 
 
+_BY_PLACE = ("subscriptable", "has no len()", "not reversible")
 _IN_TURN = ("dict_values", "dict_items", "dict_keys", "set", "frozenset", "map", "zip", "filter")
 
 
 def _without_places(error: BaseException) -> str:
     """The class of what was asked for an item by its place and has none, or its length; or ''."""
-    asked = isinstance(error, TypeError) and str(error).endswith(("subscriptable", "has no len()"))
-    name = str(error).split("'")[1] if asked and "'" in str(error) else ""
-    return name if name in _IN_TURN else ""
+    asked = isinstance(error, TypeError) and str(error).endswith(_BY_PLACE)
+    return str(error).split("'")[1] if asked and str(error).count("'") == 2 else ""
 
 
 def _meets_an_object(error: BaseException) -> bool:
@@ -246,12 +254,14 @@ REFUSING = frozenset(
             buffers.require_held,
             containers.join_items,
             containers.sum_items_bar,
+            containers.tie_shares,
             functions.plain_function,
             functions.asked_of_none,
             functions._length,
             containers.require_plain_copy,
             containers.named_items,
             records.require_same_length,
+            reductions.extremum_share,
             statements.lost_statements,
         ),
         *(shapes.float_dtype, shapes.uncast),

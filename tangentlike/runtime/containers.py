@@ -300,6 +300,8 @@ def tie_shares(xs: Any, y: Any) -> Any:
         ties = sum(1 for x in xs if x == y)
         return [1.0 / ties if x == y else 0.0 for x in xs]
     shares = xs == y
+    if not hasattr(shares, "sum"):
+        raise written_for("a list, a tuple or an array", xs)
     return shares / shares.sum()
 
 

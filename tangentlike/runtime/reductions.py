@@ -13,6 +13,7 @@ import numpy as np
 
 from .broadcasting import broadcast_like
 from .buffers import asarray
+from .statements import written_for
 
 
 def kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -99,6 +100,8 @@ def extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
     array([0. , 0.5, 0.5])
     """
     hit = np.equal(x, y) & where
+    if not hasattr(hit, "sum"):
+        raise written_for("a list, a tuple or an array", x)
     count = np.sum(hit, axis=axis, keepdims=True)
     dtype = getattr(x, "dtype", np.dtype(float))
     return hit.astype(dtype) / np.maximum(count, 1).astype(dtype)

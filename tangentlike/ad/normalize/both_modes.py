@@ -409,9 +409,16 @@ def _places_of(obj: Any, call: ir.Call, context: Context) -> range:
     if obj in _ALWAYS:
         return range(2)
     if obj in _JOINING:
-        forms = [context.kind_of(arg).form for arg in call.args]
-        return range(2 if "array" in forms else 0)
+        numeric = (_broadcasts(obj, context.kind_of(arg)) for arg in call.args)
+        return range(2 if any(numeric) else 0)
     return range(_leading().get(id(obj), 0))
+
+
+def _broadcasts(operator_: Any, kind: Kind) -> bool:
+    """Whether NumPy takes a list beside an operand for an array: it is no list itself, and no
+    count."""
+    counts = operator_ is operator.mul and kind.dtype not in ("float", "complex")
+    return kind.form == "array" or (kind.form in ("value", "number") and not counts)
 
 
 def _scales(call: ir.Call, other: ir.Var) -> bool:
@@ -427,6 +434,7 @@ def _asked(call: ir.Call, context: Context) -> ir.Var | None:
     kinds = [context.kind_of(arg) for arg in call.args]
     for kind, other, arg in zip(kinds, kinds[::-1], call.args[::-1], strict=True):
         open_ = other.form in ("unknown", "value", "number") and not other.discrete
+        open_ = open_ and not _broadcasts(call.fn.obj, other)
         if kind.form in _SEQUENCES and open_ and isinstance(arg, ir.Var):
             return arg
     return None

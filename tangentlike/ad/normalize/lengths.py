@@ -7,8 +7,8 @@ import functools
 from collections.abc import Iterable
 
 from ... import ir
-from ...analysis.memory import element
-from ...analysis.sharing import Sharing, may_resize, owner
+from ...analysis.memory import base_names, element
+from ...analysis.sharing import Sharing, changed_by_method, may_resize, owner
 from ...analysis.structure import structure
 from ...errors import UnsupportedError
 from ...ir.kind import INT, UNKNOWN
@@ -41,8 +41,12 @@ class Changes:
         """The sequences that a loop runs over and that may have another length on the way."""
         fixed = (*SIZED, "dict", "set")
         names = [n for n in sources_of(loop.iter) if self.form(n) not in fixed]
-        sources = self.context.sources()
-        body = (s for s in ir.statements(loop.body) if may_resize(s, sources))
+        sources, items = self.context.sources(), _items_of(loop)
+        body = (
+            stmt
+            for stmt in ir.statements(loop.body)
+            if may_resize(stmt, sources) and not _changed_itself(stmt) & items
+        )
         return self.among(names, body) if names else []
 
     def form(self, name: str) -> str:
@@ -55,6 +59,25 @@ class Changes:
         """The nodes of what a loop over a name asks (an object says by `__iter__` what it
         yields)."""
         return (name,) if self.form(name) == "list" else (name, element(name))
+
+
+def _items_of(loop: ir.For) -> frozenset[str]:
+    """The names of a loop's items, which are not what it runs over."""
+    items, body = {*ir.target_names(loop.target)}, [*ir.statements(loop.body)]
+    bound = ir.bindings(stmt for stmt in body if not isinstance(stmt, ir.Update))
+    for stmt in body:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(other)) if other in items:
+                items |= {name} if bound[name] == 1 else set()
+    return frozenset(items)
+
+
+def _changed_itself(stmt: ir.Stmt) -> frozenset[str]:
+    """The name of what a statement changes: `v` in `v += [1.0]`, `v[k] = x`, `v.append(x)`."""
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            return base_names(target)
+    return changed_by_method(stmt)
 
 
 def asks_its_length(
