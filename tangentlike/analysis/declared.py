@@ -20,6 +20,7 @@ from ..frontend.structures import (
     assigned_attributes,
     has_methods,
     has_names,
+    has_places,
     is_object,
     structure_of,
 )
@@ -155,7 +156,10 @@ def _example_sequence(
     kinds = [_example(v, f"{name}.{i}", symbols, inside) for i, v in enumerate(value)]
     if isinstance(value, tuple):
         return Kind("tuple", items=tuple(kinds))
-    return Kind("list", item=_join_all(kinds), lasting=True)
+    common = _join_all(kinds)
+    if has_places(value) and (common is None or common.rank is None):
+        return Kind("list", items=tuple(kinds), lasting=True)
+    return Kind("list", item=common, lasting=True)
 
 
 def _join_all(kinds: list[Kind]) -> Kind | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -605,31 +605,36 @@ class UnreadEntries:
             case _:
                 return False
         made = self.facts.single(name)
-        match made:
-            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if obj in _WITHOUT_DERIVATIVES:
-                if self.facts.block_of(made) != ROOT:
-                    return False
-            case _:
-                return False
-        alone = self._members.get(self.aliases.class_of(name), {name}) == {name}
-        if not alone or name in self.facts.kept:
+        if not (isinstance(made, ir.Assign) and _has_no_derivatives(made.value)):
+            return False
+        if self.facts.block_of(made) != ROOT:
             return False
         if name not in self._writes_of:
-            opaque = any(isinstance(s, ir.OpaqueStmt) for s in self.facts.used_by.get(name, ()))
-            self._writes_of[name] = None if opaque else [*self._written_by(name)]
+            self._writes_of[name] = self._writes_under(name)
         this, writes = Access(stmt, name, stmt.target.key), self._writes_of[name]
         return writes is not None and not any(
             self.regions.may_meet_later(write, this) for write in writes
         )
 
+    def _writes_under(self, name: str) -> list[Access] | None:
+        """What may write an array, by this name or that of a part; None where nobody can tell."""
+        found: list[Access] = []
+        for alias in self._members.get(self.aliases.class_of(name), {name}):
+            users = self.facts.used_by.get(alias, ())
+            if alias in self.facts.kept or any(isinstance(s, ir.OpaqueStmt) for s in users):
+                return None
+            for write in self._written_by(alias):
+                found.append(replace(write, name=name, key=write.key if alias == name else None))
+        return found
+
     def _written_by(self, name: str) -> Iterator[Access]:
-        """What may write an array that has this one name."""
+        """What may write an array by one name."""
         for stmt in self.facts.used_by.get(name, ()):
-            match stmt:
-                case ir.Store(target=ir.Index(ir.Var(base), key)) if base == name:
-                    yield Access(stmt, name, key)
-                case _ if name in map(owner, self.sources.written(stmt)) or _hands_over(name, stmt):
-                    yield Access(stmt, name, None)
+            key = written_key(stmt, name)
+            if key is not None and not _hands_over(name, stmt):
+                yield Access(stmt, name, key)
+            elif name in map(owner, self.sources.written(stmt)) or _hands_over(name, stmt):
+                yield Access(stmt, name, None)
 
     def _is_of_round(self, alias: str, read: ir.Stmt, write: Access) -> bool:
         """Whether an array is made in each round of the loop that it is written in, and read
@@ -752,6 +757,15 @@ class UnreadEntries:
         if not isinstance(stmt, ir.Store) or read != stmt.value or not isinstance(read, ir.Var):
             return False
         return self.facts.used_by.get(read.name, []) == [stmt]
+
+
+def _has_no_derivatives(value: ir.Expr) -> bool:
+    """Whether an array is made of numbers that the program states."""
+    match value:
+        case ir.Call(fn=ir.Ref(obj=obj), args=args):
+            filled = obj is np.full and len(args) > 1 and isinstance(args[1], ir.Const | ir.Ref)
+            return obj in _WITHOUT_DERIVATIVES or filled
+    return False
 
 
 def _hands_over(name: str, stmt: ir.Stmt) -> bool:

@@ -207,6 +207,10 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
         return Kind(form, item=common, lasting=ranks)
     if ranks and has_names(value):
         return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
+    if ranks and common.rank is not None:
+        return Kind(form, item=common, lasting=True)
+    if ranks and has_places(value):
+        return Kind("list", items=tuple(kinds), lasting=True)
     return Kind(form, item=common if common.holds_objects else None, lasting=ranks)
 
 
@@ -223,7 +227,15 @@ def has_names(value: Any) -> bool:
     return plain and len(value) <= _MOST_NAMES and all(type(key) is str for key in value)
 
 
+def has_places(value: Any) -> bool:
+    """Whether a value is a list in which each place has a meaning, as in `w, b, scale = params`:
+    a short one of numbers and arrays."""
+    short = type(value) is list and 0 < len(value) <= _MOST_PLACES
+    return short and all(_rank_of(item) != UNKNOWN for item in value)
+
+
 _MOST_NAMES = 64  # (in a larger dict they are data)
+_MOST_PLACES = 16
 
 
 def _object(value: Any, seen: _Seen, ranks: bool) -> Kind:

@@ -66,7 +66,8 @@ class Kind:
     - "number": Python or NumPy scalar (shape `()`; never written in place),
     - "array": an ndarray-like of any rank, 0-d included,
     - "value": a number or an array, not known which,
-    - "list", "tuple", "dict": Python containers (`items` for a tuple of known length, or for the
+    - "list", "tuple", "dict": Python containers (`items` for a tuple of known length, or a list of
+      which each item stays in its place, or for the
       dict that has the keys `names`, which for a namedtuple are its fields; `item` for what all
       elements of a list or dict have in common; `cls` for a namedtuple whose class has methods of
       the user's),

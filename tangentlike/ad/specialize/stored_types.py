@@ -50,6 +50,7 @@ _KEEPING = frozenset(
     ("pop", "popleft", "popitem", "remove", "clear", "reverse", "sort", "index", "count", "copy")
     + ("get", "items", "keys", "values", "rotate", "discard", "__getitem__", "__contains__")
 )
+_MOVING = frozenset(("pop", "popleft", "remove", "clear", "reverse", "sort", "rotate"))
 # Functions of Python that may store what they are not seen to.
 _STORING = frozenset(
     map(id, (setattr, delattr, vars, exec, eval, globals, locals, object.__setattr__))
@@ -63,11 +64,13 @@ _MOST = 300  # (function, kinds of arguments) pairs that are followed
 @dataclass
 class Stored:
     """Kinds of what is stored: in attributes, by class (None: of any object) and name; in lists;
-    in dicts, by key (None: under any key). `anything`: it may be anything, anywhere."""
+    in dicts, by key (None: under any key). `moved`: items of lists may come to other places.
+    `anything`: it may be anything, anywhere."""
 
     attributes: dict[tuple[type | None, str], Kind] = field(default_factory=dict)
     items: Kind | None = None
     entries: dict[str | None, Kind] = field(default_factory=dict)
+    moved: bool = False
     anything: bool = False
 
     def weakened(self, kind: Kind) -> Kind:
@@ -80,6 +83,8 @@ class Stored:
             return replace(kind, fields=tuple((n, k) for n, k in fields if k != UNKNOWN))
         if kind.form == "list" and self.items is not None:
             return kind.with_item(_joined(kind.whole_item, self.items))
+        if kind.form == "list" and self.moved and kind.items is not None:
+            return kind.with_item(kind.whole_item or UNKNOWN)
         if kind.form == "dict" and self.entries:
             return self._dict(kind)
         return kind
@@ -297,6 +302,8 @@ class _Stores:
 
     def method(self, call: ir.Call, base: ir.Expr, name: str) -> None:
         kind = self.kind(base)
+        if kind.form in ("list", "unknown") and name in _MOVING:
+            self.scan.found.moved = True
         if kind.form in ("list", "dict", "unknown") and name in _CHANGING:
             self.changed(call, base, kind, name)
         elif kind.form == "object" or not (

@@ -390,8 +390,8 @@ class _Tests:
                 self.axes[place] = inside
         elif bracket == "(":
             self._take_fields(place, name, [part.partition(": ")[::2] for part in inside])
-        elif name == "tuple" and inside:
-            self.structures.append(f"isinstance({place}, tuple) and len({place}) == {len(inside)}")
+        elif name in ("tuple", "list") and len(inside) > (name == "list"):
+            self.structures += [f"isinstance({place}, {name})", f"len({place}) == {len(inside)}"]
             for position, part in enumerate(inside):
                 self.take(f"{place}[{position}]", part)
         elif name in ("list", "dict") and len(inside) == 1:
