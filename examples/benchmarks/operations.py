@@ -17,6 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.signal
+import scipy.sparse
+import scipy.spatial.distance
+import scipy.special
+import scipy.stats
+from scipy.ndimage import gaussian_filter
 
 import tangentlike as tl
 
@@ -77,6 +84,30 @@ def indices(n: int, rng: Any) -> tuple[Any, ...]:
     return rng.random((n, n)), rng.integers(0, n, 2 * n)
 
 
+def orders(n: int, rng: Any) -> tuple[Any, ...]:
+    x = rng.random((n, n))
+    return x, np.argsort(x, axis=0)
+
+
+def vector(n: int, rng: Any) -> tuple[Any, ...]:
+    SPARSE[n * n] = scipy.sparse.random(n * n, n * n, 3.0 / n**2, "csr", random_state=1)
+    return (rng.random(n * n),)
+
+
+def windows(x: Any, k: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(x, len(k)) @ k
+
+
+def triangular(a: Any, b: Any) -> Any:
+    return scipy.linalg.solve_triangular(a, b, lower=True)
+
+
+def by_factor(a: Any, b: Any) -> Any:
+    return scipy.linalg.cho_solve((a, True), b)
+
+
+SPARSE: dict[int, Any] = {}
+KERNEL = np.arange(9.0).reshape(3, 3)
 _TWICE = "two adjoints, each a product"
 _MEMORY = "a new array for each factor, where memory is what takes the time"
 _READS = "the adjoint writes arrays, the operation only reads one"
@@ -133,6 +164,49 @@ OPERATIONS = [
     Operation("transpose, reshape", lambda x: np.reshape(x.T, (-1,)), square),
     Operation("sort", lambda x: np.sort(x, axis=0), square, _PLACES),
     Operation("diff", lambda x: np.diff(x, axis=0), square, _MEMORY),
+    Operation("minimum of a number", lambda x: np.minimum(x, 0.5), square, _MASKS),
+    Operation("logaddexp", lambda x, y: np.logaddexp(x, y), squares, _MEMORY),
+    Operation("hypot", lambda x, y: np.hypot(x, y), squares, _MEMORY),
+    Operation("arctan2", lambda x, y: np.arctan2(x, y), squares, _MEMORY),
+    Operation("std", lambda x: np.std(x, axis=0), square, _READS),
+    Operation("average", lambda x, v: np.average(x, axis=0, weights=v), columns, _READS),
+    Operation("median", lambda x: np.median(x, axis=0), square, _PLACES),
+    Operation("quantile", lambda x: np.quantile(x, 0.3, axis=0), square, _PLACES),
+    Operation("cumprod", lambda x: np.cumprod(x, axis=0), square, _MEMORY),
+    Operation("trapezoid", lambda x: np.trapezoid(x, axis=0), square, _READS),
+    Operation("gradient", lambda x: np.gradient(x, axis=0), square, _MEMORY),
+    Operation(
+        "interp", lambda x, v: np.interp(x, np.linspace(0.0, 1.0, len(v)), v), columns, _PLACES
+    ),
+    Operation("roll", lambda x: np.roll(x, 1, axis=0), square),
+    Operation("pad", lambda x: np.pad(x, 2, mode="edge"), square, _PLACES),
+    Operation("tile", lambda x: np.tile(x, (2, 2)), square, _READS),
+    Operation("repeat", lambda x: np.repeat(x, 3, axis=0), square, _READS),
+    Operation("stack", lambda x, y: np.stack([x, y]), squares),
+    Operation("tril", lambda x: np.tril(x), square),
+    Operation("diag", lambda x: np.diag(x), square, _READS),
+    Operation("kron", lambda x, v: np.kron(x[:8, :8], v), columns, _TWICE),
+    Operation("take_along_axis", lambda x, i: np.take_along_axis(x, i, axis=0), orders, _PLACES),
+    Operation("einsum ij,ij->i", lambda x, y: np.einsum("ij,ij->i", x, y), squares, _READS),
+    Operation("sliding windows", windows, signal, _PLACES),
+    Operation("slogdet", lambda a: np.linalg.slogdet(a)[1], definite, "the inverse as well"),
+    Operation("pinv", lambda a: np.linalg.pinv(a), definite),
+    Operation("matrix_power", lambda a: np.linalg.matrix_power(a / len(a), 3), definite),
+    Operation("eigvalsh", lambda a: np.linalg.eigvalsh(a), definite, "the vectors as well"),
+    Operation("special.logsumexp", lambda x: scipy.special.logsumexp(x, axis=1), square),
+    Operation("special.softmax", lambda x: scipy.special.softmax(x, axis=1), square),
+    Operation("special.erf", lambda x: scipy.special.erf(x), square, _MEMORY),
+    Operation("special.gammaln", lambda x: scipy.special.gammaln(x), square),
+    Operation("stats.norm.cdf", lambda x: scipy.stats.norm.cdf(x), square),
+    Operation("linalg.solve_triangular", triangular, system),
+    Operation("linalg.cho_solve", by_factor, system),
+    Operation("linalg.expm", lambda a: scipy.linalg.expm(a / len(a)), definite),
+    Operation("distance.cdist", lambda x, y: scipy.spatial.distance.cdist(x, y), squares, _TWICE),
+    Operation("signal.convolve2d", lambda x: scipy.signal.convolve2d(x, KERNEL), square),
+    Operation("ndimage.gaussian_filter", lambda x: gaussian_filter(x, 1.5), square),
+    Operation("sparse @ vector", lambda v: SPARSE[len(v)] @ v, vector, _READS),
+    Operation("fft2", lambda x: np.abs(np.fft.fft2(x)), square, _MEMORY),
+    Operation("rfft", lambda x: np.abs(np.fft.rfft(x)), square, _MEMORY),
 ]
 
 

@@ -25,6 +25,8 @@ def is_number(expr: ir.Expr, facts: Facts) -> bool:
             return isinstance(value, (int, float, complex))
         case ir.Var(name):
             return facts.kind(name).form == "number"
+        case ir.Call(fn=ir.Ref(obj=obj)) if obj is len:
+            return True
         case ir.Attribute(name="size", base=ir.Var(name)):
             return facts.kind_behind(name).form == "array"
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in _BINARY:
