@@ -375,13 +375,10 @@ def live_items(x: Any) -> Any:
     if isinstance(x, (list, tuple)) or is_array(x):
         return x
     items = iter(x)
-    if items is not x and isinstance(items, _ListIterator):
+    if items is not x and type(items) is type(iter([])):
         _, (whole,), place = cast(tuple[Any, Any, int], (*items.__reduce__(), 0)[:3])
         return whole if place == 0 else list(items)
     return list(items)
-
-
-_ListIterator: type = type(iter([]))
 
 
 def items_into(x: Any, value: Any) -> Any:
