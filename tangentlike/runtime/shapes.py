@@ -244,12 +244,14 @@ def unrepeat(g: Any, like: Any, repeats: Any, axis: int | None = None) -> Any:
     array([2., 1.])
     """
     count = np.size(like) if axis is None else np.shape(like)[axis]
-    if np.ndim(repeats) == 0 and axis is None:
-        return reshape_like(np.sum(np.reshape(g, (count, int(repeats))), axis=1), like)
-    positions = np.repeat(arange(count, g), repeats)
-    flat = g if axis is None else np.moveaxis(g, axis, 0)
-    total = np.zeros_like(g, shape=(count, *flat.shape[1:]))
-    np.add.at(total, positions, flat)
+    flat = np.reshape(g, -1) if axis is None else np.moveaxis(g, axis, 0)
+    if np.size(repeats) == 1:
+        each = np.reshape(flat, (count, g.size and len(flat) // count, *flat.shape[1:]))
+        total = np.sum(each, axis=1)
+    else:
+        positions = np.repeat(arange(count, g), repeats)
+        total = np.zeros_like(g, shape=(count, *flat.shape[1:]))
+        np.add.at(total, positions, flat)
     return reshape_like(total if axis is None else np.moveaxis(total, 0, axis), like)
 
 
