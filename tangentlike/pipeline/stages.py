@@ -26,7 +26,6 @@ from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.packs import saved_together
-from ..codegen.optimize.sharing import note_computing
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
@@ -517,8 +516,6 @@ def _derived(
     functions = (*build.callees.functions, *main)
     _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
-        if len(functions) > len(main):
-            note_computing(functions, build.facts)
         run.made = simplified_pairs(functions, build.simplified, build.facts)
         run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
         asked = frozenset(build.methods.asked)

@@ -388,6 +388,8 @@ def _writes_first_only(fn: ir.Ref) -> bool:
 def note_computing(functions: Sequence[ir.Function], facts: dict[str, Facts]) -> None:
     """Let the facts of functions, callees before callers, say which of the others only compute."""
     names: set[str] = set()
+    if len(functions) < 2:
+        return
 
     def is_pure(ref: ir.Ref, known: Callable[[ir.Ref], bool]) -> bool:
         return ref.text in names or known(ref)
