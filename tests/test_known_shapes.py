@@ -59,7 +59,7 @@ def signs(w: Any, x: Any, y: Any) -> Any:  # a sign is no value with a name
 
 
 def warped(a: Any, b: Any) -> Any:  # an array of floats, as what it is filled with says
-    costs = np.full((len(a) + 1, len(b) + 1), 1e3)
+    costs = np.full((len(a) + 1, len(b) + 1), 5.0)
     costs[0, 0] = 0.0
     for i in range(len(a)):
         for j in range(len(b)):

@@ -293,7 +293,9 @@ class _Fold(Asking):
     def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
         taken = self._cancelled(product_of(call))
         product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
-        if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
+        divided = product.divisors and all(is_number(d, self.facts) for d in product.divisors)
+        unscaled = bool(product.factors) and product.coefficient in (1, -1)
+        if unscaled and not (divided or self._has_float(product)):
             return call  # a literal that made the result floating may have gone
         new = build(product, self.floating)
         return call if new == call else new
