@@ -61,6 +61,12 @@ CHANGED = Subject(
             "    p[0] = (k1 + 1) % 3",
             "    <Y> = <Y> * 0.5 + <W>[p[0]]",
         ),
+        (
+            "def scale1(x1, x2):",
+            "    return {k1: x1[k1] * x2 for k1 in x1}",
+            "p, q = {'u': <S>, 'w': 0.3}, 0.7",
+            "<Y> = 0.2 * (q / 2 + scale1(p, q / 2)['u'] * scale1(p, <T>)['w'])",
+        ),
         # what a loop goes by, changed in its body
         (
             "p = [<S>, <T>]",

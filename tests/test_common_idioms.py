@@ -172,7 +172,25 @@ def properties_like_those_of_arrays(x):
     return s
 
 
+def steps_of_states_with_names(x):
+    """A value that is computed twice, the second time for a comprehension of a local function."""
+
+    def slopes(t, s):
+        return {"p": s["v"], "v": -t * s["p"]}
+
+    def moved(s, k, h):
+        return {n: s[n] + h * k[n] for n in s}
+
+    s, h = {"p": x[0], "v": x[1]}, 0.1
+    for _ in range(2):
+        k1 = slopes(x[2], s)
+        k2 = slopes(x[2] + h / 2, moved(s, k1, h / 2))
+        s = moved(s, k2, h)
+    return s["p"] ** 2 + s["v"]
+
+
 FUNCTIONS = [
+    steps_of_states_with_names,
     class_methods,
     class_methods_of_a_subclass,
     class_in_a_variable,

@@ -116,10 +116,9 @@ class _Loads(ir.Rewriter):
     renamed: dict[str, ir.Expr] = dataclasses.field(default_factory=dict)
 
     def block(self, block: ir.Block) -> ir.Block:
-        around = self.known, self.renamed
-        self.known, self.renamed = Loads(), {}
+        around, self.known = self.known, Loads()
         block = super().block(block)
-        self.known, self.renamed = around
+        self.known = around
         return block
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt | tuple[()]:
@@ -184,7 +183,7 @@ def _read_by_others(function: ir.Function, context: Context) -> frozenset[str]:
 
 
 def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:
-    """A statement with dropped temporaries replaced (they are read in its own block only)."""
+    """A statement with dropped temporaries replaced, each of which was bound once."""
     if not renamed or not any(name in renamed for name in ir.reads(stmt)):
         return stmt
     return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, renamed))
