@@ -3,13 +3,16 @@ and raises what the first does."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
 from tangentlike.dispatch import repeated as short_way
+from tangentlike.pytree import leaves
 
 SHARED = np.array([1.0, 2.0, 3.0])
 
@@ -56,13 +59,17 @@ def short(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     questions = short_way._questions
 
     def noted(*args: Any) -> Any:
-        alike, some_view, are_own = questions(*args)
+        made = questions(*args)
+        if not made:
+            return made
+        alike, own = made
 
-        def asked(*given: Any) -> bool:
-            taken.append(are_own(*given))
-            return taken[-1]
+        def asked(*given: Any) -> Any:
+            found = own(*given)
+            taken.append(found is not short_way.OTHER)
+            return found
 
-        return alike, some_view, asked
+        return alike, asked
 
     monkeypatch.setattr(short_way, "_questions", noted)
     return taken
@@ -140,3 +147,179 @@ def test_types_that_change_between_calls() -> None:
         value, bar = df(x, SHARED) if np.isrealobj(x) else df(x.real, SHARED)
         assert bar.dtype == x.real.dtype and bar.shape == x.shape
         tl.check_grads(weighted, (np.asarray(x.real, float), SHARED))
+
+
+# ------------------------------------------------------------------------------- containers
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class Layer:
+    w: Any
+    b: Any
+    name: str = "dense"
+    count: int = 3
+
+
+class Slotted:
+    __slots__ = ("b", "w")
+
+    def __init__(self, w: Any, b: Any) -> None:
+        self.w, self.b = w, b
+
+
+class Copied:
+    def __init__(self, w: Any, b: Any) -> None:
+        self.w, self.b = w, b
+
+    def __copy__(self) -> Copied:
+        made = Copied(self.w, self.b)
+        made.copies = getattr(self, "copies", 0) + 1
+        return made
+
+
+def of_dict(p: Any) -> Any:
+    return np.sum(p["w"] * p["w"]) * p["b"]
+
+
+def of_items(p: Any) -> Any:
+    return np.sum(p[0] * p[0]) * p[1]
+
+
+def of_fields(p: Any) -> Any:
+    return np.sum(p.w * p.w) * p.b
+
+
+def of_pair(p: Any) -> Any:
+    return np.sum(p.a * p.a) * p.b
+
+
+def of_layers(layers: Any) -> Any:
+    total = 0.0
+    for w, b in layers:
+        total = total + np.sum(np.tanh(w) * b)
+    return total
+
+
+def of_many(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total = total + x * x
+    return total
+
+
+def chosen(x: Any, ids: Any) -> Any:
+    return x * x * ids[0]
+
+
+W, V = np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.25, 2.0])
+CONTAINERS: list[tuple[Any, Any, bool]] = [
+    (of_dict, {"w": W, "b": 2.0, "name": "n", "count": 3, "none": None, "ids": [1, 2]}, True),
+    (of_dict, {"b": 2.0, "w": W, "ids": np.arange(4)}, True),
+    (of_items, [W, 2.0], True),
+    (of_items, (W, 2.0, "n", [3, None]), True),
+    (of_items, (W, np.float64(2.0)), False),
+    (of_pair, Pair(W, 2.0), True),
+    (of_fields, Layer(W, 2.0), True),
+    (of_fields, Slotted(W, 2.0), False),
+    (of_fields, Copied(W, 2.0), False),
+    (of_layers, [(W, 2.0), (V, 3.0)], True),
+    (of_layers, [[W, 2.0], [V, V]], True),
+    (of_layers, tuple((W * n, float(n)) for n in range(7)), True),
+    (of_many, [float(n) for n in range(9)], True),
+    (of_many, tuple(float(n) for n in range(9)), True),
+    (of_many, [1.0, 2.0, np.float64(3.0), 4.0, 5.0, 6.0], False),
+]
+
+
+def parts(value: Any) -> list[Any]:
+    """A value and all that it holds."""
+    inside = leaves.contents(value) or []
+    return [value, *(part for _, item in inside for part in parts(item))]
+
+
+@pytest.mark.parametrize("operator", [tl.grad, tl.value_and_grad])
+@pytest.mark.parametrize(("f", "value", "is_short"), CONTAINERS)
+def test_containers(f: Any, value: Any, is_short: bool, operator: Any, short: list[bool]) -> None:
+    df = operator(f)
+    first, second, third = df(value), df(value), df(copy.deepcopy(value))
+    assert str(shown(first)) == str(shown(second)) == str(shown(third))
+    assert bool(short and short[0]) is is_short
+    mine = {id(p) for p in parts(value) if isinstance(p, (list, dict, np.ndarray, Layer))}
+    given = [p for p in parts(second) if isinstance(p, (list, dict, np.ndarray, Layer))]
+    assert mine.isdisjoint(map(id, given)) and len({*map(id, given)}) == len(given)
+    tl.check_grads(f, (value,))
+
+
+def shown(value: Any) -> Any:
+    """A value as one that `str` tells apart: classes, fields and numbers."""
+    inside = leaves.contents(value)
+    if inside is None:
+        return type(value).__name__, repr(value)
+    return type(value).__name__, [(text, shown(item)) for text, item in inside]
+
+
+def test_containers_of_other_forms(short: list[bool]) -> None:
+    """Other keys, types, lengths and shapes are another call."""
+    for f, several in {
+        of_dict: [
+            {"w": W, "b": 2.0},
+            {"b": 2.0, "w": W},
+            {"w": W, "b": 2.0, "c": 1.0},
+            {"w": W.astype(np.float32), "b": 2.0},
+            {"w": W[:2], "b": 2.0},
+            {"w": W, "b": np.array(2.0)},
+            {"w": W, "b": np.float64(2.0)},
+        ],
+        of_many: [
+            [1.0] * 9,
+            [1.0] * 8,
+            [1.0] * 8 + [2],
+            [1.0] * 8 + [np.array(2.0)],
+            (1.0,) * 9,
+            [1.0] * 9,
+        ],
+        of_fields: [
+            Layer(W, 2.0),
+            Layer(W, np.array(2.0)),
+            Layer(W, 2.0, None),
+            Layer(W, 2.0, "x", 4.0),
+        ],
+    }.items():
+        df = tl.grad(f)
+        for value in several * 2:
+            expected = tl.grad(lambda p, f=f: f(p), wrt=0)(value)
+            for _ in range(2):
+                assert str(shown(df(value))) == str(shown(expected))
+    assert True in short
+
+
+def test_one_array_at_two_places_of_a_container() -> None:
+    df = tl.grad(of_layers)
+    apart, same, view = [(W, V), (V, W)], [(W, W), (W, W)], [(W, V), (W[:], V[::-1])]
+    for _ in range(3):
+        for value in (apart, same, view, same):
+            found, expected = df(value), tl.grad(lambda p: of_layers(p))(value)
+            assert str(shown(found)) == str(shown(expected))
+            found[0][0][:] = 7.0
+            assert not np.any(found[1][0] == 7.0) and not np.any(W == 7.0)
+
+
+def test_what_is_not_differentiated_may_be_any_container(short: list[bool]) -> None:
+    df = tl.grad(chosen)
+    for ids in ([2, 3], [2, 3], [3] * 100, [3] * 100, [True] + [3] * 99, (2, 3), [2.5, 3]):
+        assert df(1.5, ids) == 3.0 * ids[0]
+    assert short == [True] * 2
+
+
+def test_a_default_that_is_none(short: list[bool]) -> None:
+    def doubled(x: Any, scale: Any = None) -> Any:
+        return x * x if scale is None else x * scale
+
+    df = tl.grad(doubled)
+    assert [df(3.0), df(3.0), df(3.0, 2.0), df(3.0, None), df(3.0)] == [6.0, 6.0, 2.0, 6.0, 6.0]
+    assert short and all(short)

@@ -85,6 +85,7 @@ class Derivation:
         self._checked: list[Any] | None = None  # forms of arguments that may be differentiated by
         self._asked: Deciding = frozenset()  # what the versions ask of arguments
         self._of_types: Recent[Structures, Derivation] = Recent(_VERSIONS)
+        self.questions: Recent[tuple[Any, ...], Any] = Recent(_VERSIONS)  # of repeated calls
 
     @cached_property
     def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
@@ -610,9 +611,20 @@ class Derivation:
     @cached_property
     def asks_nothing(self) -> bool:
         """Whether nothing of the arguments but their types is looked at before each call."""
+        return not self._writes and self.derived.may_hold_code is None
+
+    @cached_property
+    def asks_nothing_of_data(self) -> bool:
+        """The same of arguments that hold no functions."""
+        if self._writes or self.derived.may_hold_code is None:
+            return not self._writes
+        return not leaves.Reach(ref.obj for ref in self.derived.outer).functions
+
+    @property
+    def _writes(self) -> bool:
+        """Whether arguments, or what is outside, are written."""
         derived = self.derived
-        asks = derived.written_params or derived.overwritten or derived.lent
-        return not asks and derived.may_hold_code is None
+        return bool(derived.written_params or derived.overwritten or derived.lent)
 
     @property
     def asks_values(self) -> bool:

@@ -7,14 +7,15 @@ the questions take longer than the derivative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import UnsupportedError
 from ..pytree import leaves
-from ..runtime import NotDifferentiated
+from ..pytree.layouts import forms
+from ..runtime import Mirror, NotDifferentiated
 from .blame import replaced
 from .derivation import Derivation
 
@@ -29,22 +30,27 @@ def repeated_call(
     not like `args`, for which `chosen` served; `shaped` makes the emitted function's results the
     caller's. None where more than types has to be asked at each call."""
     places = derivation.places
-    if derivation.asks_values or not chosen.asks_nothing or places is None:
+    if derivation.asks_values or not chosen.asks_nothing_of_data or places is None:
         return None
     if any(place >= len(args) for place in places):
         return None  # (differentiated by what has its default here)
-    if not all(type(value) is np.ndarray or type(value) in leaves.PLAIN for value in args):
+    described = forms(args, {})
+    if described is None:
         return None
-    emitted, count = chosen.derived.functions[-1], len(args)
-    forms = [_form(value) for value in args]
-    compiled = chosen.derived.compiled is not None
-    alike, some_view, are_own = _questions(forms, places, compiled)
-    single, of_value = derivation.request.bare, derivation.request.mode == "value_and_grad"
+    known = chosen.questions.get(tuple(described))
+    if known is None:
+        compiled, bare = chosen.derived.compiled is not None, derivation.request.bare
+        made = _questions(args, places, compiled, bare)
+        known = chosen.questions.put(tuple(described), made)
+    if not known:
+        return None
+    alike, own = known
+    emitted, of_value = chosen.derived.functions[-1], derivation.request.mode == "value_and_grad"
     holds = chosen.derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
     def call(args: tuple[Any, ...]) -> Any:
         __tracebackhide__ = True
-        if len(args) != count or not alike(*args) or not holds() or chosen.is_improved:
+        if not alike(args) or not holds() or chosen.is_improved:
             return OTHER
         refused = None
         try:
@@ -57,65 +63,244 @@ def repeated_call(
             return shaped(args, {}, chosen.called_instead(refused, args, {}))
         if refused is not None:
             raise refused from None
-        value, bars = found if of_value else (0.0, found)
-        all_bars = (bars,) if single else bars
-        own = type(value) in _NUMBERS and are_own(*args, *all_bars)
-        if own and not (some_view(*args) and _is_base(all_bars, args)):
-            return found
+        if of_value:
+            value, bars = found
+            bars = own(args, bars) if type(value) in _NUMBERS else OTHER
+            if bars is not OTHER:
+                return value, bars
+        else:
+            bars = own(args, found)
+            if bars is not OTHER:
+                return bars
         return shaped(args, {}, chosen.real_or_again(found, args, {}))
 
     return call
 
 
-def _form(value: Any) -> tuple[Any, Any, Any]:
-    """The type of a value, with shape and dtype of an array."""
-    if type(value) is np.ndarray:
-        return np.ndarray, value.shape, value.dtype
-    return type(value), None, None
+class _NotPlain(Exception):
+    """An argument is of a kind of which more than types and shapes would have to be asked."""
+
+
+_MOST_PARTS = 64  # (the questions are as long as the arguments have parts)
+_MOST_PAIRS = 16  # (above, whether arrays are others is asked of them all at once)
+_FEW = 4  # items of a list or tuple that are asked for one by one
+_Question = Callable[..., Any]
 
 
 def _questions(
-    forms: list[tuple[Any, Any, Any]], places: Iterable[int], compiled: bool
-) -> tuple[Callable[..., bool], ...]:
-    """Whether arguments are of these forms, whether one of them is a view, and, of arguments and
-    the adjoints of those at `places`, whether each adjoint is of the form of its argument: a float,
-    or an array that owns its memory and is no other adjoint nor an argument. (Arrays that are
-    `compiled` code's have their memory from elsewhere.)
+    args: tuple[Any, ...], places: tuple[int, ...], compiled: bool, bare: bool
+) -> tuple[_Question, _Question] | tuple[()]:
+    """Whether arguments are like these; and, of arguments and the adjoints of those at `places`
+    (`bare`: of the one there is), the caller's gradients, `OTHER` where more has to be asked. None
+    of the two where the arguments are of other kinds.
 
-    One expression each: loops take longer than all else that a call asks.
+    Both are written out: loops over parts take longer than all else that a call asks.
     """
-    known: dict[str, Any] = {"float": float, "ndarray": np.ndarray, "is_apart": leaves.is_apart}
-    names: list[str] = []
-    bars: list[str] = []
-    alike, views, own = ["True"], ["False"], ["True"]
-    for index, (kind, shape, dtype) in enumerate(forms):
-        names.append(name := f"x{index}")
-        known |= {f"{name}_type": kind, f"{name}_dtype": dtype}
-        alike.append(f"type({name}) is {name}_type")
-        if shape is not None:
-            alike.append(f"{name}.shape == {shape!r} and {name}.dtype is {name}_dtype")
-            views.append(f"{name}.base is not None")
-    for place in places:
-        kind, shape, dtype = forms[place]
-        bar = f"x{place}_bar"
-        if shape is None:
-            own.append(f"type({bar}) is float" if kind is float else "False")
-        else:
-            others = (*names, *bars)
-            own.append(f"type({bar}) is ndarray and {bar}.shape == {shape!r}")
-            if compiled:
-                own.append(f"{bar}.dtype == x{place}_dtype")
-                own.append(f"is_apart({bar}, ({', '.join(others)},))")
+    made, names = _Written(), [f"x{n}" for n in range(len(args))]
+    bars = [f"bar{n}" for n in range(len(places))]
+    made.test(f"len(args) == {len(args)}")
+    made.look(f"{_tuple(names)} = args")
+    try:
+        for name, value in zip(names, args, strict=True):
+            made.argument(name, value)
+        made.own.append(f"{bars[0] if bare else _tuple(bars)} = bars")
+        results = [
+            made.gradient(names[place], bar, args[place])
+            for place, bar in zip(places, bars, strict=True)
+        ]
+    except _NotPlain:
+        return ()
+    made.ask_for_memory(compiled)
+    made.own.append(f"return {results[0] if bare else _tuple(results)}")
+    made.alike.append("return True")
+    return made.function("alike", "args", made.alike), made.function("own", "args, bars", made.own)
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    return f"({''.join(f'{text}, ' for text in texts)})"
+
+
+class _Written:
+    """The lines of the two questions, and what they name; `arrays` are names of arrays in the
+    arguments, `bars` of those among their adjoints."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Any] = {
+            **{"ndarray": np.ndarray, "numbers": _NUMBERS, "Mirror": Mirror, "OTHER": OTHER},
+            **{"is_apart": leaves.is_apart, "is_base": _is_base, "with_fields": _with_fields},
+        }
+        self.alike: list[str] = []
+        self.own: list[str] = []
+        self.arrays: list[str] = []
+        self.bars: list[str] = []
+
+    def function(self, name: str, params: str, lines: list[str]) -> _Question:
+        text = "\n    ".join([f"def {name}({params}):", *lines])
+        exec(compile(text, "<questions of a repeated call>", "exec"), self.known)
+        made: _Question = self.known[name]
+        return made
+
+    def constant(self, value: Any) -> str:
+        """A name for a value that a question compares with."""
+        name = f"c{len(self.known)}"
+        self.known[name] = value
+        return name
+
+    def test(self, condition: str) -> None:
+        self.alike.append(f"if not ({condition}): return False")
+
+    def check(self, condition: str) -> None:
+        self.own.append(f"if not ({condition}): return OTHER")
+
+    def look(self, line: str) -> None:
+        """What both functions need."""
+        self.alike.append(line)
+        self.own.append(line)
+
+    # ----------------------------------------------------------------------- arguments
+
+    def argument(self, name: str, value: Any) -> None:
+        """Ask whether what has this name is of the form of a value."""
+        kind = type(value)
+        self.test(f"type({name}) is {self.constant(kind)}")
+        if kind is np.ndarray:
+            if value.dtype.kind not in "fiub":
+                raise _NotPlain
+            dtype = self.constant(value.dtype)
+            self.test(f"{name}.shape == {value.shape!r} and {name}.dtype is {dtype}")
+            self.arrays.append(name)
+        elif kind is complex:
+            raise _NotPlain
+        elif kind not in leaves.PLAIN:
+            self._container(name, value)
+
+    def _container(self, name: str, value: Any) -> None:
+        named = isinstance(value, tuple) and hasattr(value, "_fields")
+        if leaves.is_registered(value):
+            raise _NotPlain
+        if named or type(value) in (tuple, list):
+            self.test(f"len({name}) == {len(value)}")
+            if _is_long(value):
+                kinds = [*map(type, value)]
+                if complex in kinds:
+                    raise _NotPlain
+                alike = {*kinds} if len({*kinds}) == 1 else None
+                asked = f"[*map(type, {name})]" if alike is None else f"{{*map(type, {name})}}"
+                self.test(f"{asked} == {self.constant(alike or kinds)}")
             else:
-                own.append(f"{bar}.dtype is x{place}_dtype and {bar}.base is None")
-                own.extend(f"{bar} is not {other}" for other in others)
-        bars.append(bar)
-    written = (
-        f"lambda {', '.join(names)}: {' and '.join(alike)}",
-        f"lambda {', '.join(names)}: {' or '.join(views)}",
-        f"lambda {', '.join((*names, *bars))}: {' and '.join(own)}",
-    )
-    return tuple(eval(text, known) for text in written)
+                self._parts(name, list(value), name)
+        elif type(value) is dict:
+            self.test(f"[*{name}] == {self.constant([*value])}")
+            self._parts(name, [*value.values()], f"{name}.values()")
+        else:
+            fields = leaves.plain_fields(value)
+            if fields is None:
+                raise _NotPlain
+            self.look(f"{name}_dict = {name}.__dict__")
+            self.test(f"[*{name}_dict] == {self.constant([*fields])}")
+            self._parts(name, [*fields.values()], f"{name}_dict.values()")
+
+    def _parts(self, name: str, values: list[Any], found: str) -> None:
+        names = [f"{name}_{n}" for n in range(len(values))]
+        if len(self.alike) + len(values) > 2 * _MOST_PARTS:
+            raise _NotPlain
+        if names:
+            self.look(f"{', '.join(names)}, = {found}")
+        for part, value in zip(names, values, strict=True):
+            self.argument(part, value)
+
+    # ----------------------------------------------------------------------- gradients
+
+    def gradient(self, name: str, bar: str, value: Any) -> str:
+        """Ask whether an adjoint is plainly right; how the gradient with respect to a value of this
+        name is written."""
+        kind = type(value)
+        if kind is float:
+            self.check(f"type({bar}) in numbers")
+            return f"float({bar})"
+        if kind is np.ndarray and value.dtype.kind == "f":
+            same = f"{bar}.shape == {value.shape!r} and {bar}.dtype is {name}.dtype"
+            self.check(f"type({bar}) is ndarray and {same}")
+            self.bars.append(bar)
+            return bar
+        if kind is np.float64:
+            self.check("False")
+        if kind in leaves.PLAIN or kind is np.ndarray:
+            return "None"
+        if isinstance(value, tuple) or kind is list:
+            return self._of_items(name, bar, value)
+        items = [*(value if kind is dict else value.__dict__).items()]
+        if kind is dict:
+            self.check(f"type({bar}) is dict and {bar}.keys() == {name}.keys()")
+            reads = [f"{bar}[{self.constant(key)}]" for key, _ in items]
+        else:
+            self.check(f"type({bar}) is Mirror")
+            reads = [f"getattr({bar}, {key!r}, None)" for key, _ in items]
+        found = self._of_parts(name, bar, [part for _, part in items], reads)
+        if kind is dict:
+            return f"dict(zip({name}, [{', '.join(found)}]))"
+        return f"with_fields({name}, [{', '.join(found)}])"
+
+    def _of_items(self, name: str, bar: str, value: Any) -> str:
+        kind = type(value)
+        if _is_long(value):
+            kinds = {*map(type, value)}
+            if kinds.isdisjoint(_NUMBERS):
+                return f"{'[None]' if kind is list else '(None,)'} * {len(value)}"
+            if kinds != {float}:
+                raise _NotPlain
+            self.check(f"isinstance({bar}, (list, tuple)) and len({bar}) == {len(value)}")
+            self.check(f"{{*map(type, {bar})}} == {self.constant({float})}")
+            return f"[*{bar}]" if kind is list else f"tuple({bar})"
+        self.check(f"isinstance({bar}, (list, tuple)) and len({bar}) == {len(value)}")
+        reads = [f"{bar}[{n}]" for n in range(len(value))]
+        found = self._of_parts(name, bar, [*value], reads)
+        if kind is list:
+            return f"[{', '.join(found)}]"
+        return _tuple(found) if kind is tuple else f"{self.constant(kind)}({', '.join(found)})"
+
+    def _of_parts(self, name: str, bar: str, values: list[Any], reads: list[str]) -> list[str]:
+        found = []
+        for n, (value, read) in enumerate(zip(values, reads, strict=True)):
+            self.own.append(f"{bar}_{n} = {read}")
+            found.append(self.gradient(f"{name}_{n}", f"{bar}_{n}", value))
+        return found
+
+    def ask_for_memory(self, compiled: bool) -> None:
+        """Ask whether the arrays among the adjoints own their memory and are no others. (Those of
+        `compiled` code have their memory from elsewhere.)"""
+        others = [*self.arrays]
+        few = len(self.bars) * len(others) <= _MOST_PAIRS
+        for bar in self.bars:
+            if compiled:
+                self.check(f"is_apart({bar}, {_tuple(others)})")
+            else:
+                self.check(f"{bar}.base is None")
+            if few and not compiled:
+                self.check(" and ".join(f"{bar} is not {other}" for other in others))
+            others.append(bar)
+        if not few and not compiled:
+            before, after = (
+                f"len({{{', '.join(f'id({name})' for name in names)}}})"
+                for names in (self.arrays, others)
+            )
+            self.check(f"{before} + {len(self.bars)} == {after}")
+        views = " or ".join(f"{name}.base is not None" for name in self.arrays)
+        if self.bars:
+            both = f"{_tuple(self.bars)}, {_tuple(self.arrays)}"
+            self.check(f"not (({views}) and is_base({both}))")
+
+
+def _with_fields(value: Any, items: list[Any]) -> Any:
+    """An object of the same class that has other fields (`leaves.plain_fields`)."""
+    made = object.__new__(type(value))
+    made.__dict__.update(zip(value.__dict__, items, strict=True))
+    return made
+
+
+def _is_long(value: Any) -> bool:
+    """Whether a list or tuple of plain values is asked for as a whole."""
+    return len(value) > _FEW and leaves.is_flat(value)
 
 
 def _is_base(bars: Any, args: tuple[Any, ...]) -> bool:

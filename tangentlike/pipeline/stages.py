@@ -479,7 +479,7 @@ def _lent(
 
 def _may_hold_code(kind: Kind) -> bool:
     """Whether a value of this kind may be a function, or may hold one."""
-    if kind.form in ("number", "array", "value"):
+    if kind.form in ("number", "array", "value") or kind.cls is type(None):
         return False
     inside = [
         *(kind.items or ()),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import cmath
 import contextlib
 import copy
+import copyreg
 import functools
+import inspect
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -244,6 +246,30 @@ def with_contents(value: Any, items: list[Any]) -> Any:
     for name, item in zip(fields_of(value) or (), items, strict=True):
         object.__setattr__(result, name, item)
     return result
+
+
+def plain_fields(value: Any) -> dict[str, Any] | None:
+    """The attributes of an object that holds all that it shows in its `__dict__`, each of them a
+    field, and is copied as Python copies objects; None for others."""
+    kind: Any = type(value)
+    attributes = fields_of(value) if _is_copied_plainly(kind) else None
+    if attributes is None or attributes != vars(value):
+        return None
+    computed = (inspect.isdatadescriptor(getattr(kind, n, None)) for n in attributes)
+    return None if any(computed) else attributes
+
+
+_COPYING = ("__copy__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
+_OF_OBJECTS = ("__reduce_ex__", "__reduce__", "__new__", "__getattribute__")
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_copied_plainly(cls: Any) -> bool:
+    own = (*_COPYING, "__slots__")
+    if any(name in vars(base) for base in cls.__mro__[:-1] for name in own):
+        return False
+    plain = all(getattr(cls, name) is getattr(object, name) for name in _OF_OBJECTS)
+    return plain and cls not in copyreg.dispatch_table
 
 
 # ------------------------------------------------------------------------ zeros, own memory

@@ -390,6 +390,8 @@ def _of_class(cls: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, value in vars(base).items():
+            if type(value) in _NO_NUMBERS and name not in found:
+                continue
             number = isinstance(value, (float, complex, np.generic))
             if number or is_array_class(type(value)) or _is_table(value, name):
                 found[name] = value
@@ -399,6 +401,11 @@ def _of_class(cls: type) -> dict[str, Any]:
 
 
 _TABLES = (list, tuple, dict)
+# Most of what a class has: neither a number, nor an array, nor a table of such.
+_NO_NUMBERS = frozenset(
+    (types.FunctionType, property, staticmethod, classmethod, str, type(None))
+    + (types.GetSetDescriptorType, types.MemberDescriptorType)
+)
 
 
 def _is_table(value: Any, name: str = "") -> bool:
