@@ -513,3 +513,18 @@ def test_files_are_short() -> None:
     typed = tl.grad(weighted_sum, wrt=(0, 1), example=(np.ones((2, 3)), np.ones(3)))
     alone = typed.__tangentlike__.derive().derived.standalone()
     assert len(alone.splitlines()) <= len(typed.source.splitlines()) + 2
+
+
+def test_distributions_are_imported_from_where_they_are() -> None:
+    from scipy.stats import norm
+
+    def price(s: Any, k: Any) -> Any:
+        return np.sum(s * norm.cdf(np.log(s / k)) - k * norm.cdf(np.log(s / k) - 0.2))
+
+    args = np.array([90.0, 110.0]), np.array([100.0, 95.0])
+    df = tl.grad(price, example=args)
+    text = df.__tangentlike__.derive().standalone()
+    assert "from scipy.stats import norm" in text and "needs NumPy and scipy" in text
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    assert np.array_equal(namespace["price_grad"](*args), df(*args))

@@ -19,7 +19,7 @@ from ...errors import UnsupportedError
 from ...frontend.owners import is_installed
 from ...frontend.resolve import Scope
 from ...ir.names import Names
-from ...rules.twins import array_modules
+from ...rules.twins import array_modules, library_home
 from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
@@ -138,7 +138,7 @@ class _Collection:
             )
         self.done.add((name, id(obj)))
         self.kept.append(obj)
-        origin = home(obj)
+        origin = home(obj) or library_home(obj, name)
         if isinstance(obj, types.ModuleType):
             self._module(name, obj)
         elif origin is not None:
