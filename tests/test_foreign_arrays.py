@@ -91,7 +91,9 @@ def test_name_that_the_module_lacks_is_refused_with_its_line() -> None:
     lacking = types.ModuleType("lacking")
     lacking.__dict__.update({k: v for k, v in vars(xp).items() if k != "expand_dims"})
     register_array_module(lacking)
-    fn = program("m = lib.mean(x.reshape(1, 2, 2), axis=(0, 2))\nreturn lib.sum(m * m)", lib=lacking)
+    fn = program(
+        "m = lib.mean(x.reshape(1, 2, 2), axis=(0, 2))\nreturn lib.sum(m * m)", lib=lacking
+    )
     with pytest.raises(tl.UnsupportedError, match="which has no `expand_dims`.*\n.*lib.mean"):
         tl.grad(fn)(to_strict(X))
 
