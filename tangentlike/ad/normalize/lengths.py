@@ -40,7 +40,13 @@ class Changes:
     def resized(self, loop: ir.For) -> list[str]:
         """The sequences that a loop runs over and that may have another length on the way."""
         fixed = (*SIZED, "dict", "set")
-        names = [n for n in sources_of(loop.iter) if self.form(n) not in fixed]
+        # (Of what may be an array, or a list, a loop backwards is taken to leave the length alone.)
+        back = _gone_through_backwards(loop.iter)
+        names = [
+            name
+            for name in sources_of(loop.iter)
+            if self.form(name) not in fixed and (name not in back or self.form(name) == "list")
+        ]
         sources, items = self.context.sources(), _items_of(loop)
         body = (
             stmt
@@ -59,6 +65,11 @@ class Changes:
         """The nodes of what a loop over a name asks (an object says by `__iter__` what it
         yields)."""
         return (name,) if self.form(name) == "list" else (name, element(name))
+
+
+def _gone_through_backwards(iterable: ir.Expr) -> frozenset[str]:
+    calls = (part for part in ir.walk(iterable) if is_call(part, reversed))
+    return frozenset(name for call in calls for name in sources_of(call))
 
 
 def _items_of(loop: ir.For) -> frozenset[str]:
@@ -92,13 +103,12 @@ def asks_its_length(
                                                 index = index + 1
                                                 xs.append(v * x)
     """
-    for call in ir.walk(loop.iter):
-        if isinstance(call, ir.Call) and is_call(call, reversed):
-            raise UnsupportedError(
-                f"what may change how long `{resized[0]}` is, in a loop backwards over it",
-                loop.origin.place,
-                f"Run over a copy, `for item in list(reversed({resized[0]}))`, or use `while`.",
-            )
+    for name in sorted(_gone_through_backwards(loop.iter).intersection(resized)):
+        raise UnsupportedError(
+            f"what may change how long `{name}` is, in a loop backwards over it",
+            loop.origin.place,
+            f"Run over a copy, `for item in list(reversed({name}))`, or use `while`.",
+        )
     before: list[ir.Stmt] = []
     for name in resized:
         if context.kind_of(ir.Var(name)).form != "list":
