@@ -356,7 +356,8 @@ def test_computed_places_of_what_turns_out_to_be_an_array():
 def in_units(x, kind):
     if x.dtype.kind not in "fc":
         raise ValueError(f"{x} is of {x.dtype}")
-    return x * float(f"{len(kind)}")
+    shapes = [f"{x.shape}", f"{x.ndim}"]
+    return x * float(f"{len(kind)}") * float(shapes[1])
 
 
 def text_of_what_does_not_vary(x):

@@ -610,5 +610,18 @@ def columns_that_get_longer(x):
     return total
 
 
-def test_a_starred_header_that_the_loop_makes_longer() -> None:
-    tl.check_grads(columns_that_get_longer, (np.array([0.3, 0.7]),), order=2)
+def places(count):
+    return [list(range(count)), list(range(count))]
+
+
+def places_that_get_more(x):
+    both, total = places(2), 0.0
+    for i, j in zip(*both):
+        both.append([i, j])
+        total = total + np.sin(x[i]) * x[j]
+    return total
+
+
+@pytest.mark.parametrize("f", [columns_that_get_longer, places_that_get_more])
+def test_a_starred_header_that_the_loop_makes_longer(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (np.array([0.3, 0.7]),), order=2)

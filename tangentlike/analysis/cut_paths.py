@@ -32,7 +32,7 @@ from ..runtime import require_floats, require_plain_key, require_plain_keys
 from .activity import reaching
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
-from .operations import bind_actuals, is_python_function
+from .operations import SHAPE_QUERIES, bind_actuals, is_python_function
 
 _TEXT: tuple[Any, ...] = (
     *(str, repr, format, ascii, print, np.array2string, np.array_str, np.array_repr),
@@ -260,7 +260,7 @@ def _gives_text(
         case ir.Var(name):
             return name in text
         case ir.Text():
-            return bool(ir.names_in(expr) & shown)
+            return any(ir.names_in(value) & shown for value in _shown_by(expr))
         case ir.Opaque():
             names = ir.names_in(expr)
             return not names.isdisjoint(text) or (_shows(expr) and not names.isdisjoint(varied))
@@ -625,8 +625,19 @@ def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> 
             if names and _gives_text(part, names, (), effects):
                 done = effects(part) if isinstance(part, ir.Call) else None
                 parts = ir.children(part) if done is None else _shown_actuals(part, done)
+                parts = _shown_by(part) if isinstance(part, ir.Text) else parts
                 found.update(*map(inside, parts))
     return found
+
+
+@ir.of_node
+def _shown_by(expr: ir.Text) -> tuple[ir.Expr, ...]:
+    """The values that an f-string shows: not those of which it shows a shape or a type."""
+    nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
+    asked = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in SHAPE_QUERIES)
+    about = set(map(id, asked))
+    shown = {n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in about}
+    return tuple(v for n, v in zip(expr.names, expr.values, strict=True) if n in shown)
 
 
 def _shown_actuals(call: ir.Expr, done: Effects) -> tuple[ir.Expr, ...]:

@@ -252,6 +252,10 @@ def median(a, axis=None, *, overwrite_input=False, keepdims=False):
     return np.median(a, axis, keepdims=keepdims)
 
 
+def nanmedian(a, axis=None, *, overwrite_input=False, keepdims=False):
+    return np.nanmedian(a, axis, keepdims=keepdims)
+
+
 # ---------------------------------------------------------------------- Python's own functions
 
 
@@ -332,6 +336,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
     "numpy.histogram2d": (histogram2d, {"bins": (), "weights": ()}),
     "numpy.histogramdd": (histogramdd, {"bins": (), "weights": ()}),
     "numpy.median": (median, {"overwrite_input": ()}),
+    "numpy.nanmedian": (nanmedian, {"overwrite_input": ()}),
     "scipy.signal._signaltools.lfilter": (lfilter, {"zi": ()}),
     "numpy.diff": (diff, {"prepend": (), "append": ()}),
     "numpy.ediff1d": (ediff1d, {"to_end": (), "to_begin": ()}),

@@ -180,7 +180,7 @@ class Preparation(ir.Rewriter):
             if not asked or asked.isdisjoint(self._resized_in(loop.body)):
                 return expr
             starred = ir.is_starred(expr)
-            value = ir.Display("tuple", (expr,)) if starred else expr
+            value = ir.Call(ir.Ref("tuple", tuple), ir.children(expr)) if starred else expr
             name = self._fresh(noun(expr), self.context.kind_of(value))
             named.append(ir.Assign(name, value, loop.origin))
             taken = ir.Var(name)
