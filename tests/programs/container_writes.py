@@ -515,6 +515,31 @@ def groups_that_nobody_sums(x, t):
     return np.sum(x) * groups["a"][1] * scale * t
 
 
+def list_popped_in_the_middle(x):
+    xs = list(x)
+    first = xs.pop(len(xs) // 2)
+    second = xs.pop(len(xs) // 2)
+    rest = [xs.pop(len(xs) // 2) for _ in range(2)]
+    return first * second**2 + rest[0] * rest[1] ** 2
+
+
+def list_inserted_in_the_middle(x):
+    xs = list(x)
+    xs.insert(len(xs) // 2, x[0] * x[1])
+    xs.insert(len(xs) // 2, x[0] * x[2])
+    del xs[len(xs) // 2]
+    return xs[1] * xs[2] + xs[3] ** 2
+
+
+def dict_keyed_by_its_length(x):
+    d = dict(enumerate(x))
+    last = d.pop(len(d) - 1)
+    d[len(d)] = last * d[0]
+    d.setdefault(len(d), x[1] * x[2])
+    d.setdefault(len(d), x[3] ** 2)
+    return last * d.pop(len(d) - 1) * d[3] + d.pop(len(d), x[0]) * d[4]
+
+
 PROGRAMS = [
     Program(groups_that_nobody_sums, lambda rng: (rng.uniform(0.2, 1.0, 3), 0.7), wrt=(0,)),
     Program(slices_of_lists_written, _VECTOR),
@@ -548,6 +573,9 @@ PROGRAMS = [
     Program(list_appended_and_extended, _VECTOR),
     Program(list_clear, _VECTOR),
     Program(list_pop_index, _VECTOR),
+    Program(list_popped_in_the_middle, _VECTOR),
+    Program(list_inserted_in_the_middle, _VECTOR),
+    Program(dict_keyed_by_its_length, _VECTOR),
     Program(list_remove, _VECTOR),
     Program(list_slice_store, _VECTOR),
     Program(list_repeat_shared, _VECTOR),

@@ -23,7 +23,7 @@ from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
 from ..context import IADD, operation
 from ..normalize.shadow_calls import shadow_method
-from .assign import bound, is_user_call, on_shadow, user_call
+from .assign import bound, is_user_call, mirrored_call, on_shadow, user_call
 from .state import Tangents
 
 _ACCUMULATING = (operator.iadd, operator.isub)
@@ -286,9 +286,10 @@ def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.St
         return [stmt]
     if method in _STRUCTURAL:
         mirrored = ir.Call(ir.Attribute(base, method), call.args, call.kwargs, call.at)
-        return [stmt, ir.Do(mirrored, state.tangent_origin())]
+        return mirrored_call(stmt, ir.Do(mirrored, state.tangent_origin()), call, state)
     if method in _MIRRORED:
-        return [stmt, _mirrored(method, base, call.args, call.kwargs, state)]
+        line = _mirrored(method, base, call.args, call.kwargs, state)
+        return mirrored_call(stmt, line, call, state)
     if method in _REORDERING:
         raise state.refuse(
             f"`{method}` of a list that carries derivatives",

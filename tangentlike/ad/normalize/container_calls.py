@@ -212,6 +212,13 @@ class _Speller(ir.Rewriter):
         self, stmt: ir.Assign | ir.Do, base: ir.Var, method: str, call: ir.Call
     ) -> list[ir.Stmt] | None:
         match method, call.args:
+            case (("setdefault" | "pop"), (key, other)) if _computes(key):
+                place = self.context.temporary("place")  # (it may read the dict itself)
+                args = (ir.Var(place), other)
+                call = dataclasses.replace(call, args=args)
+                named = dataclasses.replace(stmt, value=call)
+                rest = self.method(named, base, method, call) or [named]
+                return [ir.Assign(place, key, stmt.origin), *rest]
             case "setdefault", (key, other):
                 text = "if not key in d: d[key] = other"
                 text += "\nresult = d[key]" if isinstance(stmt, ir.Assign) else ""
@@ -310,6 +317,11 @@ class _Speller(ir.Rewriter):
         field, value = call.kwargs[-1]
         last = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
         return [*found, dataclasses.replace(stmt, value=last)]
+
+
+def _computes(key: ir.Expr) -> bool:
+    """Whether a key calls something, which is done once."""
+    return any(isinstance(part, ir.Call | ir.Opaque) for part in ir.walk(key))
 
 
 def _name(expr: ir.Expr | None) -> str:
