@@ -14,8 +14,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import os
 import platform
 import sys
+import tempfile
+import textwrap
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
@@ -86,13 +89,18 @@ def _alike(a: Any, b: Any) -> bool:
     return np.allclose(a, b, **near) or (square and np.allclose(a + a.T, b + b.T, **near))
 
 
+def _once(call: Callable[[], Any]) -> float:
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
 def seconds(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """The least processor time of a call of each, in turns."""
     counts = {}
     for name, call in calls.items():
-        began = time.process_time()
-        call()
-        counts[name] = max(1, int(0.02 / max(time.process_time() - began, 1e-6)))
+        least = min(_once(call) for _ in range(5))  # (one call may be disturbed)
+        counts[name] = max(1, int(0.02 / max(least, 1e-6)))
     best = dict.fromkeys(calls, math.inf)
     for _ in range(repeats):
         for name, call in calls.items():
@@ -141,8 +149,8 @@ def shown(ratio: float) -> str:
     return "-" if math.isnan(ratio) else f"{ratio:.2f}"
 
 
-def page(names: list[str], repeats: int) -> str:
-    """The text of the page."""
+def page(names: list[str], repeats: int, busy: bool = False) -> str:
+    """The text of the page; it says so where the machine was `busy` with other work."""
     rows = {name: measured(name, KERNELS[name], repeats) for name in names}
     head = ("program", "kind", "primal", *COLUMNS, "first call", "memory")
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
@@ -169,6 +177,7 @@ def page(names: list[str], repeats: int) -> str:
         firsts=", ".join(f"{label} {t:.2f} s" for label, t in firsts.items() if t == t),
         rewritten=_rewritten(rows, faster),
         machine=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
+        busy=", on a machine that was busy with other work" if busy else "",
         table="\n".join(lines),
         beside=beside,
     )
@@ -177,7 +186,7 @@ def page(names: list[str], repeats: int) -> str:
 HEAD = """# Benchmarks
 
 Value and gradient of {count} programs in plain NumPy (`examples/benchmarks/kernels.py`), as
-multiples of the processor time that the function alone takes ({machine}, one thread).
+multiples of the processor time that the function alone takes ({machine}, one thread{busy}).
 `python examples/benchmarks/page.py --write docs/benchmarks.md` makes this page. "-": not
 measured, or the program does not run there as it stands. "First call" is what it takes to make and
 run the derivative once, "memory" the peak of ours over that of the function.
@@ -196,11 +205,12 @@ def _rewritten(names: Iterable[str], faster: list[float]) -> str:
     if math.isnan(faster[0]):
         return ""
     lines = {name: n for name, n in changed_lines().items() if name in names}
-    listed = ", ".join(f"`{name}` {n}" for name, n in lines.items())
+    listed = textwrap.fill(", ".join(f"`{name}` {n}" for name, n in lines.items()), 100)
     return f"""
 JAX's time over ours with Numba is {shown(faster[0])} (geometric mean), on the loops over entries
 ({", ".join(LOOPS)}) {shown(faster[1])}. JAX runs these programs as
-`examples/benchmarks/jax_kernels.py` has them, with so many lines new or changed: {listed}.
+`examples/benchmarks/jax_kernels.py` has them, with so many lines new or changed:
+{listed}.
 PyTorch runs the programs as they stand, or not at all."""
 
 
@@ -209,10 +219,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="names of programs, with commas")
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--busy", action="store_true", help="the machine has other work")
     parser.add_argument("--write", type=Path, help="the page to write")
     chosen = parser.parse_args()
     names = [name for name in chosen.only.split(",") if name] or list(KERNELS)
-    text = page(names, chosen.repeats)
+    with tempfile.TemporaryDirectory() as folder:  # (nothing was compiled before)
+        os.environ["TANGENTLIKE_CACHE_DIR"] = folder
+        text = page(names, chosen.repeats, chosen.busy)
     if chosen.write is None:
         print(text)
     else:

@@ -375,50 +375,6 @@ def _transposed_inverse(x: Any) -> Any:
     return runtime.adjoint_matrix(np.linalg.inv(x))
 
 
-@_body(runtime.inverse_of_lower)
-def _inverse_of_lower(x: Any) -> Any:
-    return np.linalg.inv(x)
-
-
-@_body(runtime.half_lower)
-def _half_lower(x: Any) -> Any:
-    lower = np.tril(x)
-    for place in range(len(lower)):
-        lower[place, place] *= 0.5
-    return lower
-
-
-@_form(runtime.onto_triangle)
-def _onto_triangle(g: Any, lower: Any = True, hermitian: Any = True) -> Any:
-    if _is_complex(g):
-        return None
-    named = isinstance(lower, (types.UnicodeType, types.StringLiteral))
-
-    def halved(g: Any, lower: Any = True, hermitian: Any = True) -> Any:
-        half = runtime.half_lower(g + g.T)
-        below = lower in ("L", "l") if named else lower
-        return half if below else np.ascontiguousarray(half.T)
-
-    return halved
-
-
-@_form(runtime.cholesky_bar)
-def _cholesky_bar(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
-    if isinstance(inverse, types.Array):
-
-        def shared(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
-            inner = runtime.half_lower(runtime.adjoint_matrix(factor) @ factor_bar)
-            both = runtime.adjoint_matrix(inverse) @ inner @ inverse
-            return runtime.onto_triangle(both, lower)
-
-        return shared
-
-    def alone(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
-        return runtime.cholesky_bar(factor, factor_bar, lower, np.linalg.inv(factor))
-
-    return alone
-
-
 @_form(runtime.uncumprod)
 def _uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
     if not _is_array(x) or x.ndim != 1:
