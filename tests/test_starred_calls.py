@@ -237,3 +237,68 @@ def test_a_derivative_is_given_starred_arguments(rest):
     forward = tl.autodiff(starred, mode="forward")
     tangents = [forward(x, rest, e)[1] for e in np.eye(3)]
     np.testing.assert_allclose(tangents, expected, rtol=1e-6, atol=1e-7)
+
+
+# ------------------------------------------------------------------------ sizes and axes
+
+
+def heads(x, h=2):
+    y = np.tanh(x).reshape(*x.shape[:2], h, -1)
+    return np.sum(y[..., 0, :] * y[..., 1, :] ** 2)
+
+
+def heads_in_a_tuple(x, h=2):
+    y = np.tanh(x).reshape((*x.shape[:2], h, -1))
+    return np.sum(y[..., 0, :] * y[..., 1, :] ** 2)
+
+
+def axes_turned(x):
+    y = x.transpose(*range(x.ndim)[::-1])
+    return np.sum(y * np.sin(y) * np.arange(2.0))
+
+
+def rows_of_a_view(x):
+    s = x.shape[:1]
+    y = x.copy()
+    rows = y.reshape(*s, -1)
+    rows[0] *= 2.0 * rows[1]
+    return np.sum(y * y)
+
+
+def sizes_of_two(x):
+    first, last = x.shape[:1], x.shape[1:]
+    y = x.reshape(*last, *first)
+    return np.sum(y * y[:1] * np.arange(1.0, 3.0))
+
+
+@pytest.mark.parametrize("f", [heads, heads_in_a_tuple, axes_turned, rows_of_a_view, sizes_of_two])
+def test_arrays_take_sizes_and_axes_of_whatever_number(f):
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    tl.check_grads(f, (x,), order=2)
+    assert np.array_equal(tl.grad(f, example=(x,))(x), tl.grad(f)(x))
+
+
+def test_sizes_are_one_tuple_in_the_text():
+    assert "y = tanh_x.reshape((*x.shape[:2], h, -1))" in tl.grad(heads).source
+
+
+class Sized:
+    """A class of the user's, whose `reshape` takes its sizes one by one."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def reshape(self, *sizes):
+        return self.v * len(sizes)
+
+
+def sizes_given_to_an_object(x, s):
+    return np.sum(Sized(x).reshape(*s, 1))
+
+
+def test_a_method_of_the_same_name_is_not_given_a_tuple():
+    try:
+        found = tl.grad(sizes_given_to_an_object)(X, [1, 2])
+    except tl.UnsupportedError:
+        return
+    assert np.array_equal(found, [3.0, 3.0, 3.0])

@@ -271,7 +271,7 @@ class Reader:
                 self.read(n.value if star else n) for n, star in zip(node.elts, stars, strict=True)
             ]
             if is_of_sizes(items):
-                return self.opaque(node)
+                return replace(self.opaque(node), inert=True)
             return joined(form, list(zip(stars, items, strict=True)), self.at(node))
         return Display(form, tuple(map(self.read, node.elts)))
 

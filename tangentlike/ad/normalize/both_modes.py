@@ -123,6 +123,8 @@ def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[i
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
         call = _with_fields(call, before, origin, context)
+    if any(map(ir.is_starred, call.args)) and rule_object(call, context.kinds) in _OF_SIZES:
+        call = _in_one_tuple(call)
     obj, book = rule_object(call, context.kinds), context.book
     if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
         return before, call
@@ -148,6 +150,28 @@ def _with_fields(
     before.append(ir.Assign(names, starred[0].values[0], origin))
     items = map(ir.Var, names)
     return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
+
+
+# Methods of arrays that take integers one by one or as a tuple.
+_OF_SIZES = (np.ndarray.reshape, np.ndarray.transpose)
+
+
+def _in_one_tuple(call: ir.Call) -> ir.Call:
+    """`x.reshape(*sizes, -1)` -> `x.reshape((*sizes, -1))`: how many there are, only the running
+    program needs to know."""
+    parts: list[tuple[str, ir.Expr]] = []
+    for place, arg in enumerate(call.args):
+        match arg:
+            case ir.Opaque(text, (name,), (value,)) if text == f"*{name}":
+                parts.append((f"*size{place}", value))
+            case ir.Opaque() if ir.is_starred(arg):
+                return call
+            case _:
+                parts.append((f"size{place}", arg))
+    texts, values = zip(*parts, strict=True)
+    names = tuple(text.lstrip("*") for text in texts)
+    sizes = ir.Opaque(f"({', '.join(texts)},)", names, values, at=call.at, inert=True)
+    return dataclasses.replace(call, args=(sizes,))
 
 
 def _items(
