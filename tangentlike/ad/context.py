@@ -1,4 +1,4 @@
-"""What both modes are told about the function they transform."""
+"""What both modes know of the function they transform."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Context:
         return varied_names(self.flow(function), wrt, self.kinds)
 
     def unread(self) -> str:
-        """A name for what nobody reads: `_`, unless the function has a `_` of its own."""
+        """A name for what nothing reads: `_`, unless the function has a `_` of its own."""
         if "_" not in self.meant:
             self.kinds["_"] = OTHER
             return "_"

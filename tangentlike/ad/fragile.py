@@ -282,7 +282,7 @@ class _Guard:
 
 
 # --------------------------------------------------------------------------------------------------
-# Tangents that are computed for entries which nobody takes.
+# Tangents that are computed for entries that are masked out.
 #
 # The tangent of `np.sqrt(x)` is infinite at 0, also where `np.where` or a masked write leaves that
 # entry out afterwards. The number goes with the entry; what stays is that NumPy warns of it, where

@@ -16,17 +16,17 @@ class Reading:
     `objects`: functions that capture values are objects of classes of their own; `managers`:
     context managers are written out; `namespace` is the module
     that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
-    are found by identity when it runs; `told`: the call has said what it can of the types, and what
-    is not known yet is found when it runs; `looked_up`: names of methods that were taken for those
-    of arrays or containers, and that a call has shown to be others; `lent`: names of outer objects
-    that it changes, and is given as arguments.
+    are found by identity when it runs; `specialized`: the call has said what it can of the types,
+    and what is not known yet is found when it runs; `looked_up`: names of methods that were taken
+    for those of arrays or containers, and that a call has shown to be others; `lent`: names of
+    outer objects that it changes, and is given as arguments.
     """
 
     objects: bool = False
     managers: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
-    told: bool = False
+    specialized: bool = False
     looked_up: frozenset[str] = frozenset()
     lent: tuple[str, ...] = ()
 
@@ -77,7 +77,7 @@ class Request:
     looked_up: frozenset[str] = frozenset()
 
     @property
-    def may_be_told(self) -> bool:
+    def awaits_types(self) -> bool:
         """Whether a call may tell more of the types."""
         return self.example is None and not self.tells_ranks and not self.settled
 

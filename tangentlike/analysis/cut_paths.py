@@ -524,10 +524,10 @@ def _put_into(stmt: ir.Stmt, sources: Sources, stores: bool) -> tuple[ir.Expr, i
             _casts(call) and not sources.kinds.get(name, UNKNOWN).discrete
         ):
             array, *rest = as_function_call(call).args
-            told, (word, place) = dict(call.kwargs), _CASTING[operation(call.fn)]
+            keywords, (word, place) = dict(call.kwargs), _CASTING[operation(call.fn)]
             given = rest[place - 1] if len(rest) >= place else ir.Const(None)
-            value = told.get(word, given)
-            if "dtype" in told:
+            value = keywords.get(word, given)
+            if "dtype" in keywords:
                 return None
         case _:
             return None

@@ -190,8 +190,9 @@ def _refuse_unknown(
         raise unknown_class(call.fn, call.at or stmt.origin.place)
     name = getattr(call.fn, "name", "")
     own = next(iter(ir.children(call.fn)), call.fn)
-    told = isinstance(own, ir.Var) and (own.name in active or own.name in _depending(function))
-    raise (UnknownClassError if told else UnsupportedError)(  # (its class may tell what it does)
+    varied = isinstance(own, ir.Var) and (own.name in active or own.name in _depending(function))
+    refusal = UnknownClassError if varied else UnsupportedError  # (its class may tell what it does)
+    raise refusal(
         f"{f'`{name}`' if name else 'this call'} may write its arguments, which carry derivatives",
         call.at or stmt.origin.place,
         "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",

@@ -30,7 +30,7 @@ CONTAINER_METHODS = frozenset(
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update", "reverse")
     + ("appendleft", "extendleft", "popleft")
 )  # methods of lists, dicts and deques that arrays do not have
-# (Any other method of a list, tuple or dict, as `xs.__add__(ys)`, is a call of nobody knows what.)
+# (Any other method of a list, tuple or dict, as `xs.__add__(ys)`, is a call of what is not known.)
 _OF_CONTAINERS = CONTAINER_METHODS | {"copy", "sort", "_replace", "_asdict"}
 # Methods of lists, dicts and deques -> which argument they put in: one item, or several.
 PUTTING_ONE = {"append": 0, "appendleft": 0, "insert": 1}

@@ -600,7 +600,7 @@ def _refuse_cached(stmt: ir.Stmt, written: Found) -> None:
 
 
 def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
-    """Refuse `tl.grad(system.energy)`: which function that is shows only when the program runs."""
+    """Refuse `tl.grad(system.energy)`: which function that is is not known until run time."""
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if mark_of(obj, "derives"):
             raise UnsupportedError(

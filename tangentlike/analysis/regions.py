@@ -567,7 +567,7 @@ class UnreadEntries:
             self._members.setdefault(held, set()).add(owner(node))
         self._reads: dict[str, list[_Read] | None] = {}  # by class
         self._answers: dict[int, bool] = {}
-        self._writes_of: dict[str, list[Access] | None] = {}  # None: what nobody can tell
+        self._writes_of: dict[str, list[Access] | None] = {}  # None: not known
 
     def writes(self, stmt: ir.Stmt) -> bool:
         """Whether what a statement writes into an array is never read."""
@@ -598,7 +598,7 @@ class UnreadEntries:
 
     def fills(self, stmt: ir.Store) -> bool:
         """Whether a statement stores the first entries with derivatives into an array that was made
-        without any: nobody asks for the adjoint of what was there before."""
+        without any: nothing asks for the adjoint of what was there before."""
         match stmt.target:
             case ir.Index(ir.Var(name)):
                 pass
@@ -617,7 +617,7 @@ class UnreadEntries:
         )
 
     def _writes_under(self, name: str) -> list[Access] | None:
-        """What may write an array, by this name or that of a part; None where nobody can tell."""
+        """What may write an array, by this name or that of a part; None where that is not known."""
         found: list[Access] = []
         for alias in self._members.get(self.aliases.class_of(name), {name}):
             users = self.facts.used_by.get(alias, ())

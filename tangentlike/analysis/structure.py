@@ -368,7 +368,7 @@ def slices_array(key: ir.Expr) -> bool:
 
 def content_reads(stmt: ir.Stmt, is_live: Callable[[str], bool]) -> frozenset[str]:
     """The names whose content a statement looks at, where that of live ones is looked at later:
-    what only hands on what nobody looks at looks at nothing."""
+    what only hands on what is never looked at looks at nothing."""
     match stmt:
         case ir.Return() | ir.OpaqueStmt():
             return ir.reads(stmt)

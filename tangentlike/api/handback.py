@@ -93,7 +93,7 @@ def _on_demand(function: HandedBack, name: str) -> Any:
         try:
             finish(function)
         except UnknownClassError:  # (the arguments of the first call tell what it needs)
-            _finish_untold(function, operator.derive())
+            _finish_deferred(function, operator.derive())
     except TangentlikeError as refusal:
         if name == "__signature__":
             return operator.primal.signature
@@ -105,7 +105,7 @@ def _on_demand(function: HandedBack, name: str) -> Any:
     return function.__dict__[name]
 
 
-def _finish_untold(function: HandedBack, derivation: Derivation) -> None:
+def _finish_deferred(function: HandedBack, derivation: Derivation) -> None:
     """With the text for calls that leave out what selects code, or for arguments of any types."""
     try:
         finish(function, derivation.for_defaults)

@@ -123,7 +123,7 @@ class Derivation:
                     except TangentlikeError as refusal:
                         if os.environ.get("TANGENTLIKE_TRACEBACK") == "full":
                             raise
-                        # What we were doing when we met it helps nobody to understand it.
+                        # What we were doing when we met it does not help to understand it.
                         raise refusal.with_traceback(None) from None
         return self._derived
 

@@ -169,16 +169,16 @@ class Attempt:
         self,
         body: ir.Block,
         caught: ir.Expr,
-        told: tuple[str, bool],
+        flag: tuple[str, bool],
         names: Names,
         then: tuple[ir.Block, ir.Block],
     ) -> ir.Try:
-        """A `Try` of a body without jumps; `told` is the name that tells whether it failed, and
+        """A `Try` of a body without jumps; `flag` is the name that tells whether it failed, and
         whether by the exception itself."""
         copies: ir.Block = ()
         if self.repeated and body:
             body, copies = _apart(body, names)
-        failed, by_exception = told
+        failed, by_exception = flag
         name = names.fresh("raised") if by_exception else ""
         whole = (*body, ir.Tried(self.origin), *copies, *then[0])
         return ir.Try(caught, whole, then[1], self.origin, failed, name)

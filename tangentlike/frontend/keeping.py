@@ -6,7 +6,7 @@ last call, which is before the last use of whatever may hold it::
 
     p = [lambda x: x * s, np.sin]
     y = p[0](x)
-    s = s + 1                       (nobody reads `p` any more: right)
+    s = s + 1                       (nothing reads `p` any more: right)
     y = p[0](x)                     (refused, if this is there)
 """
 

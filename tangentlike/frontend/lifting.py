@@ -9,7 +9,7 @@ before::                                 after::
     step(rhs, y)                         and `rhs` is `def rhs(t, y, *, k): return -k * y`
 
 The values are those at the place of use. Python takes those at the call, which are the same as
-long as nobody keeps the function: whoever does is refused if a captured name is bound again
+long as nothing keeps the function: what does is refused if a captured name is bound again
 (`Lifted.rebound`).
 """
 
@@ -68,7 +68,7 @@ def lifted_of(obj: Any) -> Lifted | None:
 
 
 def stand_in(name: str, lifted: Lifted) -> Ref:
-    """A live object for a lifted function. It only carries the signature: nobody calls it."""
+    """A live object for a lifted function. It only carries the signature: it is never called."""
 
     def inner() -> None:
         raise NotImplementedError(name)

@@ -75,7 +75,7 @@ def spread_headers(function: Function, names: Names) -> Function:
 
 def _side_by_side(iterable: Expr) -> list[tuple[str, Expr]]:
     """What a header puts side by side, with a word for each; nothing where it gives one item, or
-    nobody knows how many."""
+    it is not known how many."""
     match iterable:
         case Call(fn=ir.Ref(obj=obj) as fn, args=args) if not any(map(ir.is_starred, args)):
             found = [(a.name if isinstance(a, Var) else str(n), a) for n, a in enumerate(args)]

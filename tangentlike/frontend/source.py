@@ -128,7 +128,7 @@ def _search(fn: types.FunctionType) -> tuple[_File, _Site]:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
     alone = sites[0] if len(sites) == 1 else None
-    emitted = hasattr(fn, "__renamed__")  # (a text that nobody edits)
+    emitted = hasattr(fn, "__renamed__")  # (a text that is not edited)
     if alone and not emitted and not may_have_made(alone.node, alone.owner, code, fn.__globals__):
         raise UnsupportedError(f"the source of `{fn.__name__}` has changed", place, _CHANGED)
     site = alone or next(iter(_of_code(sites, code, file)), None)

@@ -279,7 +279,7 @@ class _Forward(_Solver[State]):
 
 class Displays(Problem[frozenset[str]]):
     """Which names stand for a list or a tuple just as it was written out where they were bound:
-    what stands in it was not bound again, and nobody had the list who might have changed it.
+    what stands in it was not bound again, and nothing that might have changed the list had it.
     Statements that `look` only read the lists that they are given as arguments.
 
     >>> from tangentlike.frontend.lower import program

@@ -29,7 +29,7 @@ class Facts:
     True
 
     The facts are kept with the function (and are gone with it), apart for each manager, until that
-    is told to `forget` them. `runs` counts the analyses that were run, by whichever manager.
+    has to `forget` them. `runs` counts the analyses that were run, by whichever manager.
     """
 
     runs: ClassVar[int] = 0

@@ -3,7 +3,7 @@
 A `Kind` is a claim that holds in every run, never a guess taken from one. `UNKNOWN` claims
 nothing. Shapes are symbolic: a tuple of dimensions (1, or a name standing for a size, or None
 where unknown) when the rank is known; otherwise a token, so that two values with the same
-token have the same shape though nobody knows it; or None. A name that ends with `!` stands for
+token have the same shape though it is not known; or None. A name that ends with `!` stands for
 a size that is not 1: such an axis is never broadcast.
 """
 

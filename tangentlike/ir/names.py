@@ -10,7 +10,7 @@ _RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
 
 
 class Names:
-    """Hands out names nobody has: primal temporaries, adjoints, stacks and tapes alike.
+    """Hands out names that nothing has yet: primal temporaries, adjoints, stacks and tapes alike.
 
     >>> names = Names(["x", "x_bar"])
     >>> names.fresh("x_bar"), names.fresh("w_bar"), names.fresh("w_bar"), names.fresh("sum")

@@ -477,10 +477,10 @@ def _cov_count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
     def count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
         return (m.shape[-1] if rowvar or last else m.shape[0]) - (0 if bias else 1)
 
-    def told(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
+    def stated(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
         return (m.shape[-1] if rowvar or last else m.shape[0]) - ddof
 
-    return count if _is_none(ddof) else told
+    return count if _is_none(ddof) else stated
 
 
 # --------------------------------------------------------------------------------------------------

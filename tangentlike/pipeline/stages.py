@@ -280,11 +280,11 @@ def _programs(
 
 def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
-    told = not request.may_be_told
+    specialized = not request.awaits_types
     reading = Reading(
         namespace=request.namespace,
         by_identity=request.by_identity,
-        told=told,
+        specialized=specialized,
         looked_up=request.looked_up,
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
@@ -325,7 +325,7 @@ def _spoken(
     if isinstance(refusal, UnknownClassError) and "objects" in shorter:
         kept = shorter["objects"]
         return UnknownClassError(kept.message, kept.place, kept.hint)
-    if isinstance(refusal, SharingError) and request.may_be_told:
+    if isinstance(refusal, SharingError) and request.awaits_types:
         return UnknownClassError(refusal.message, refusal.place, refusal.hint, refusal.needs)
     return refusal
 
@@ -496,8 +496,8 @@ def _reached(
     and which parameters may hold functions."""
     functions, outer = build.named_by(lowered.function)
     changed = Changed() if given is None else build.changed(lowered, given, functions)
-    told, params = dict(request.structures), lowered.function.param_names
-    holders = tuple(p for p in params if _may_hold_code(told.get(p, UNKNOWN)))
+    known, params = dict(request.structures), lowered.function.param_names
+    holders = tuple(p for p in params if _may_hold_code(known.get(p, UNKNOWN)))
     return changed, outer, holders if holders or Reach(r.obj for r in outer).functions else None
 
 

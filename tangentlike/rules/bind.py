@@ -229,13 +229,15 @@ class Instance:
             args = getattr(self.call, "args", ())  # (none where an attribute is read)
             if any(self.kind_of(arg).form in ("list", "tuple") for arg in args):
                 hint = "If a list is meant as an array, write np.asarray(...) around it."
-            told = [f"`{name}=`" for name, _ in getattr(self.call, "kwargs", ())]
-            with_these = f" in a call with {', '.join(told)}" if told else ""
+            keywords = [f"`{name}=`" for name, _ in getattr(self.call, "kwargs", ())]
+            with_these = f" in a call with {', '.join(keywords)}" if keywords else ""
             raise UnsupportedError(
                 f"{self.rule.name} has no derivative with respect to its argument "
                 f"`{param}`{with_these}",
                 self.call.at,
-                f"Write the call without these options if it can be done. {hint}" if told else hint,
+                f"Write the call without these options if it can be done. {hint}"
+                if keywords
+                else hint,
             )
 
 
@@ -526,7 +528,7 @@ def with_real_arguments(
     rule: Rule, call: ir.Call, values: dict[str, ir.Expr], kind_of: KindOf, real: bool
 ) -> dict[str, ir.Expr]:
     """The arguments of such an operation, for its lines: refused where one is complex, and asked
-    for in the text where nobody knows.
+    for in the text where that is not known.
 
     before::                            after::
         dy_dx = i1e(x) - sign(x) * y        dy_dx = i1e(require_real(x)) - ...
@@ -568,8 +570,8 @@ def match_call(
             )
     params = template.signature.parameters
     if isinstance(getattr(call.fn, "obj", None), np.ufunc):
-        told = tuple((name, value) for name, value in call.kwargs if name not in _MEMORY)
-        call = dataclasses.replace(call, kwargs=told)
+        keywords = tuple((name, value) for name, value in call.kwargs if name not in _MEMORY)
+        call = dataclasses.replace(call, kwargs=keywords)
     for name, _ in call.kwargs:
         known = params.get(name)
         if known is None or known.kind is inspect.Parameter.VAR_POSITIONAL:

@@ -136,16 +136,16 @@ class Rule:
         for."""
         from .template import template_of
 
-        told = dict(call.kwargs)
-        given = [value for value in told.values() if not isinstance(value, ir.Const)]
+        keywords = dict(call.kwargs)
+        given = [value for value in keywords.values() if not isinstance(value, ir.Const)]
         if not given or self.builder or any(map(ir.is_starred, call.args)):
             return call
         args = list(call.args)
         params = [p for p in template_of(self).signature.parameters.values() if p.kind in _PLACED]
-        last = max((k for k, p in enumerate(params) if p.name in told), default=-1)
+        last = max((k for k, p in enumerate(params) if p.name in keywords), default=-1)
         for param in params[len(args) : last + 1]:
-            args.append(told.pop(param.name, ir.Const(param.default)))
-        return replace(call, args=tuple(args), kwargs=tuple(told.items()))
+            args.append(keywords.pop(param.name, ir.Const(param.default)))
+        return replace(call, args=tuple(args), kwargs=tuple(keywords.items()))
 
     def bind(
         self,

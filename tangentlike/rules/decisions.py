@@ -112,7 +112,7 @@ def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bo
     try:
         return bool(_OPERATORS[_name(op)](_value(left, facts), _value(right, facts)))
     except _Unknown:
-        # A number or an array whose value nobody knows is at least not None.
+        # A number or an array whose value is not known is at least not None.
         none = isinstance(right, ast.Constant) and right.value is None
         if none and isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot)):
             kind = facts.kind(left.id)

@@ -121,9 +121,9 @@ def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     if known is None or resolve(path) is not obj:
         return None
     program, usual = known
-    told = dict(zip(inspect.signature(program).parameters, call.args, strict=False))
-    told.update(call.kwargs)
-    if all(_is_usual(told.get(word), values) for word, values in usual.items()):
+    keywords = dict(zip(inspect.signature(program).parameters, call.args, strict=False))
+    keywords.update(call.kwargs)
+    if all(_is_usual(keywords.get(word), values) for word, values in usual.items()):
         return None
     try:
         inspect.signature(program).bind(*call.args, **dict(call.kwargs))

@@ -31,10 +31,10 @@ def as_numpys(call: ir.Call) -> ir.Call | None:
         return None
     if len(call.args) > 4 or any(map(ir.is_starred, call.args)):
         return None
-    told = len(call.args) + len(call.kwargs)
+    count = len(call.args) + len(call.kwargs)
     if (
         name.endswith("fftn")
-        and told > 1
+        and count > 1
         and len(call.args) < 3
         and "axes" not in dict(call.kwargs)
     ):

@@ -300,10 +300,10 @@ def _complex(call, kind_of):
 
 
 def _unique(call, kind_of):
-    told = dict(zip(_OF_UNIQUE, call.args, strict=False)) | dict(call.kwargs)
-    flat = told.get("axis", ir.Const(None)) == ir.Const(None)
+    keywords = dict(zip(_OF_UNIQUE, call.args, strict=False)) | dict(call.kwargs)
+    flat = keywords.get("axis", ir.Const(None)) == ir.Const(None)
     values = Kind("array", "?", (None,)) if flat else Kind("array")
-    flags = [told.get(name, ir.Const(False)) for name in _OF_UNIQUE[1:4]]
+    flags = [keywords.get(name, ir.Const(False)) for name in _OF_UNIQUE[1:4]]
     if not all(isinstance(flag, ir.Const) for flag in flags):
         return UNKNOWN
     count = sum(flag.value is True for flag in flags)

@@ -322,8 +322,8 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     if len(call.args) > 2 or "dtype" in dict(call.kwargs):  # (the third is that, or `out`)
         dtype = dtype_class(argument(call, 2, "dtype"), dtype)
     keep = literal(keepdims) if keepdims is not None and is_literal(keepdims) else None
-    told = dict(call.kwargs).get("out", ir.Const(None))  # (an array, also where it has rank 0)
-    if axis is None or not is_literal(axis) or keep is None or told != ir.Const(None):
+    keywords = dict(call.kwargs).get("out", ir.Const(None))  # (an array, also where it has rank 0)
+    if axis is None or not is_literal(axis) or keep is None or keywords != ir.Const(None):
         return Kind("value", dtype)
     where = literal(axis)
     if where is None and not keep:

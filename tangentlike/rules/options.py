@@ -248,7 +248,7 @@ def lfilter(b, a, x, axis=-1, zi=None):
 
 
 def median(a, axis=None, *, overwrite_input=False, keepdims=False):
-    """(What it leaves of an input that it may overwrite is said by nobody: here, all of it.)"""
+    """(What it leaves of an input that it may overwrite is not documented: here, all of it.)"""
     return np.median(a, axis, keepdims=keepdims)
 
 

@@ -179,12 +179,12 @@ def positions_spelled(lowered: Lowered) -> Lowered:
 
 def _in_positions(call: ir.Call, words: tuple[str, ...]) -> ir.Call:
     """The call with its first arguments by position, as far as none is left out between."""
-    told, args = dict(call.kwargs), list(call.args)
+    words, args = dict(call.kwargs), list(call.args)
     for word in words[len(args) :]:
-        if word not in told:
+        if word not in words:
             break
-        args.append(told.pop(word))
-    return dataclasses.replace(call, args=tuple(args), kwargs=tuple(told.items()))
+        args.append(words.pop(word))
+    return dataclasses.replace(call, args=tuple(args), kwargs=tuple(words.items()))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -396,9 +396,9 @@ def _interpolated(made: ir.Call, call: ir.Call) -> ir.Call:
     assert isinstance(made.fn, ir.Ref)
     bound = inspect.signature(made.fn.obj).bind(*made.args, **dict(made.kwargs)).arguments
     x, y, *_ = bound.values()
-    told = tuple(part for name in list(bound)[2:] for part in (ir.Const(name), bound[name]))
+    named = tuple(part for name in list(bound)[2:] for part in (ir.Const(name), bound[name]))
     order = (*call.args[1:], *(value for _, value in call.kwargs)) or (ir.Const(0),)
-    fn, options = ir.Ref("interpolant", runtime.interpolant), ir.Display("tuple", told)
+    fn, options = ir.Ref("interpolant", runtime.interpolant), ir.Display("tuple", named)
     return ir.Call(fn, (made.fn, options, call.args[0], x, y, *order), at=call.at)
 
 
@@ -605,10 +605,10 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
         case _:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
-    told = dict(call.kwargs).get("dtype", positional)
-    if told == ir.Const(None) or (_may_turn_complex(call, told) and "out" in dict(call.kwargs)):
+    dtype = dict(call.kwargs).get("dtype", positional)
+    if dtype == ir.Const(None) or (_may_turn_complex(call, dtype) and "out" in dict(call.kwargs)):
         return None
-    return told
+    return dtype
 
 
 def _may_turn_complex(call: ir.Call, dtype: ir.Expr) -> bool:

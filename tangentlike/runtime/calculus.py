@@ -468,8 +468,8 @@ def _slopes_between(f: Any, q: Any, nu: int) -> Any:
 def interpolant(maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0) -> Any:
     """`maker(x, y, **options)` at `q`, or its derivative; `options` are names, each followed by its
     value."""
-    told = dict(zip(options[::2], options[1::2], strict=True))
-    return evaluated(maker(x, y, **told), q, nu)
+    named = dict(zip(options[::2], options[1::2], strict=True))
+    return evaluated(maker(x, y, **named), q, nu)
 
 
 def interpolation_matrix(
@@ -480,12 +480,12 @@ def interpolation_matrix(
         raise NotImplementedError(
             f"{maker.__name__} has no derivative rule by its values, or not by several at a place"
         )
-    told = dict(zip(options[::2], options[1::2], strict=True))
+    named = dict(zip(options[::2], options[1::2], strict=True))
     plain = all(isinstance(value, (str, bool, int, float)) for value in options)
-    if plain and "axis" not in told and maker.__name__ != "InterpolatedUnivariateSpline":
-        told["axis"] = 0
-        units = _values(maker(x, np.eye(len(y)), **told), q, nu)
-        return units - _values(maker(x, np.zeros((len(y), len(y))), **told), q, nu)
+    if plain and "axis" not in named and maker.__name__ != "InterpolatedUnivariateSpline":
+        named["axis"] = 0
+        units = _values(maker(x, np.eye(len(y)), **named), q, nu)
+        return units - _values(maker(x, np.zeros((len(y), len(y))), **named), q, nu)
     rest = interpolant(maker, options, q, x, np.zeros(len(y)), nu)
     each = [interpolant(maker, options, q, x, unit, nu) for unit in np.eye(len(y))]
     return np.stack(each, axis=-1) - np.expand_dims(rest, -1)

@@ -237,8 +237,8 @@ def _says_array(cls: type) -> bool:
         return False  # (some have attributes for their keys)
     # (A sparse matrix may have its dtype as a field.)
     asked = ("shape",) if hasattr(cls, "tocsr") else ("shape", "dtype", "ndim")
-    told = all(inspect.isdatadescriptor(inspect.getattr_static(cls, n, None)) for n in asked)
-    return told and (hasattr(cls, "tocsr") or hasattr(cls, "__getitem__"))
+    says = all(inspect.isdatadescriptor(inspect.getattr_static(cls, n, None)) for n in asked)
+    return says and (hasattr(cls, "tocsr") or hasattr(cls, "__getitem__"))
 
 
 def field_order(cls: Any, names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-_NUMBERS = (float, int, complex, np.generic)  # nobody writes them in place
+_NUMBERS = (float, int, complex, np.generic)  # never written in place
 
 
 def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:

@@ -210,8 +210,8 @@ class LoopPair(Maker):
         self._find_inner()
         self.state = (*plan.carried, *self.written)
         self.stacks = {name: self.fresh(f"{name}_saved") for name in self.state}
-        self.told = dict(plan.options)
-        self.on_disk = self.told.pop("to", None)
+        self.options = dict(plan.options)
+        self.on_disk = self.options.pop("to", None)
         if isinstance(plan.rounds, ir.Var):
             self.rounds = plan.rounds.name
         else:
@@ -301,7 +301,7 @@ class LoopPair(Maker):
 
     def _forward(self) -> list[ir.Stmt]:
         """`for start, stop in stretches(n, ...): h_saved.append(h); h = steps(h, start, stop)`."""
-        parts = schedule_call("stretches", ir.Var(self.rounds), **self.told)
+        parts = schedule_call("stretches", ir.Var(self.rounds), **self.options)
         body = (*self._push("save"), self._run("primal"))
         return [
             *self._count(),
@@ -315,7 +315,7 @@ class LoopPair(Maker):
         if not self.stacks:
             raise InternalError("reverse", "a checkpointed loop has no state")
         self.kept = self.fresh("kept", Kind("list", item=INT))
-        rounds, limit = ir.Var(self.rounds), self.told["snapshots"]
+        rounds, limit = ir.Var(self.rounds), self.options["snapshots"]
         count = ir.Call(LEN, (ir.Var(self.kept),))
         origin = self.origin("save")
         keep = [*self._push("save"), self._call_of(self.kept, "append", rounds)]
@@ -358,24 +358,26 @@ class LoopPair(Maker):
         for name in dict.fromkeys((*self.active, *self.pair.adjoints)):
             if name not in self.plan.carried and name not in self.pair.written:
                 self.adjoints.zero(name)
-        out.append(self._moves() if "snapshots" in self.told else self._last_first())
+        out.append(self._moves() if "snapshots" in self.options else self._last_first())
         bars = self.bars(self.pair.adjoints)
         out.append(ir.Return(_bundle(bars) if bars else None, self.origin("adjoint")))
         return params, out
 
     def _last_first(self) -> ir.Stmt:
         """Where each stretch is reversed as a whole: the stretches backwards."""
-        parts = ir.Call(REVERSED, (schedule_call("stretches", ir.Var(self.rounds), **self.told),))
+        parts = ir.Call(
+            REVERSED, (schedule_call("stretches", ir.Var(self.rounds), **self.options),)
+        )
         return ir.For((self.start, self.stop), parts, self._reversed(), self.origin("adjoint"))
 
     def _moves(self) -> ir.Stmt:
         """Where states are kept anew on the way back: the moves of the schedule."""
-        told = dict(self.told)
+        options = dict(self.options)
         if self.plan.test is not None:
-            told["kept"] = ir.Var(self.kept)
+            options["kept"] = ir.Var(self.kept)
         keep = self.fresh("keep", BOOL)
         step = (ir.If(ir.Var(keep), self._again(), self._reversed(), self.origin("adjoint")),)
-        moves = schedule_call("moves_back", ir.Var(self.rounds), **told)
+        moves = schedule_call("moves_back", ir.Var(self.rounds), **options)
         return ir.For((keep, self.start, self.stop), moves, step, self.origin("adjoint"))
 
     def _seed(self) -> tuple[list[str], list[ir.Stmt]]:

@@ -33,7 +33,7 @@ Options = tuple[tuple[str, ir.Expr], ...]
 class LoopPlan:
     """A checkpointed loop: `steps` runs the rounds from `start` to `stop` (its last parameters);
     `carried` are the names it returns; `rounds` says how many rounds there are, `test` whether
-    there is one more where that is not known; `options` is what `checkpointed` was told."""
+    there is one more where that is not known; `options` are those of `checkpointed`."""
 
     steps: Any
     carried: tuple[str, ...]
@@ -148,8 +148,8 @@ class _Outlining(ir.Rewriter):
         own = tuple(_own(n, plain) for n in self.swapped.get(id(stmt), ()) if n in carried)
         steps = self._steps(plain, carried, inputs, own)
         header = ir.reads(plain) - frozenset(ir.binds(plain))
-        told = frozenset().union(*(ir.names_in(value) for _, value in options))
-        params = self._ordered(header | told | set(inputs))
+        named = frozenset().union(*(ir.names_in(value) for _, value in options))
+        params = self._ordered(header | named | set(inputs))
         whole = dataclasses.replace(plain, body=_stripped(body))
         loop = self._made("loop", params, (*own, whole), carried, stmt)
         obj = self.outlines.stand_in(loop, self.lowered)
@@ -284,7 +284,7 @@ def _own(name: str, loop: ir.Stmt) -> ir.Stmt:
 
 
 def _options(mark: ir.Call, stmt: ir.Stmt) -> Options:
-    """What `checkpointed` was told, as far as the text shows it is sound."""
+    """The options of `checkpointed`, as far as the text shows it is sound."""
     given = tuple((k, v) for k, v in mark.kwargs if v != ir.Const(None))
     words = [k for k, _ in given]
     hint, message = "", ""

@@ -341,7 +341,7 @@ def _writer(
 
 
 def _refuse_hidden_write(call: ir.Call, obj: Any, state: Tangents) -> None:
-    """A call whose result nobody reads, and that is not known to leave its operands alone."""
+    """A call whose result nothing reads, and that is not known to leave its operands alone."""
     book = state.context.book
     written = dict(call.kwargs).get("out")
     reorders = isinstance(call.fn, ir.Attribute) and call.fn.name in _REORDERING

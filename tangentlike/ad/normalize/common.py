@@ -30,7 +30,7 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
 
     Only within a run of simple statements; any write in place ends what is known. What is bound
     again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load. A new value is shared only
-    where operations alone read it, which give new values: nobody can write it, or ask which it is.
+    where operations alone read it, which give new values: nothing can write it, or ask which it is.
     """
     bound = ir.bindings(ir.statements(function.body))
     return _Loads(context, bound, _read_by_others(function, context)).rewritten(function)

@@ -292,7 +292,7 @@ def _unbound(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
     assert isinstance(fn, ir.Attribute | ir.Var) and isinstance(stmt, ir.Assign)
     assert context.callees.builder is not None
     reading = context.callees.builder.reading
-    if not (reading.told and reading.objects):  # (the call may tell, or it is a known closure)
+    if not (reading.specialized and reading.objects):  # (a call may tell, or it is a closure)
         raise unknown_class(fn, call.at or stmt.origin.place, "objects")
     owner, name = (fn.base, fn.name) if isinstance(fn, ir.Attribute) else (fn, "")
     before: list[ir.Stmt] = []

@@ -1,6 +1,6 @@
 """`a += b` is a rebinding for numbers and a write in place for arrays: which one it is here.
 
-Where nobody can tell the difference it becomes `a = a + b`. Where only the running program can
+Where nothing can tell the difference it becomes `a = a + b`. Where only the running program can
 say, and it matters, adjoints by names are refused. So are they of lists and dicts that change as a
 whole, other than at the end of a list: `append` and `pop()` are each other's inverse.
 """
@@ -108,7 +108,7 @@ def _changed_by(stmt: ir.Stmt) -> str:
 def rebind_updates(
     function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
 ) -> tuple[ir.Function, Structure, Aliases]:
-    """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
+    """Turn `a += b` into `a = a + b` wherever nothing can tell the difference.
 
     That is where `a` is a number, or an array that is written in no other way and that no live
     name shares memory with. `shared` are parameters that a caller sees written.

@@ -302,7 +302,7 @@ class Adjoints:
         self.state[name] = OWNED
 
     def fresh(self, value: ir.Expr) -> bool:
-        """Whether evaluating `value` makes an object nobody else refers to."""
+        """Whether evaluating `value` makes an object that nothing else refers to."""
         if isinstance(value, ir.Const):
             return True
         if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):

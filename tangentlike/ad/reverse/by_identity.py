@@ -88,7 +88,7 @@ def one_memory(function: ir.Function, writes: bool, context: Context) -> OneMemo
 
 
 def private_names(function: ir.Function, context: Context) -> frozenset[str]:
-    """The names of what operations compute, and operations or stores alone read: nobody else ever
+    """The names of what operations compute, and operations or stores alone read: nothing else ever
     holds it, so that its adjoint has a name, be it a number or an array."""
     shared = set(function.param_names)
     made: set[str] = set()
@@ -201,7 +201,7 @@ def _is_part(value: ir.Expr, context: Context) -> bool:
 
 class Wanted(Problem[frozenset[str]]):
     """Backward flow of the names that are read on the way to the result, and of the memory that
-    nobody else reaches, by `own`. (All other memory may be read there.)"""
+    nothing else reaches, by `own`. (All other memory may be read there.)"""
 
     bottom: frozenset[str] = frozenset()
 
@@ -353,7 +353,7 @@ class IdentityPresence(Presence):
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """The memory that nobody else reaches, by name."""
+        """The memory that nothing else reaches, by name."""
         return own_memory(self.facts.function, self.calls, self.adjoints.aliases, self.context)
 
     @cached_property

@@ -267,7 +267,7 @@ class Preparation(ir.Rewriter):
         entries = surely_basic(target.key, self.context.kind_of)
         entries = entries or self.context.kind_of(target.base).form == "array"
         if stmt.op.obj in ACCUMULATING and entries and not (holds and self._is_array(target)):
-            return [stmt]  # (an array in a list is replaced: nobody else may see it written)
+            return [stmt]  # (an array in a list is replaced: nothing else may see it written)
         return self._computed(stmt, target)
 
     def _computed(self, stmt: ir.Update, target: ir.Index) -> list[ir.Stmt]:

@@ -471,7 +471,7 @@ def _restore(stmt: ir.Stmt) -> ir.Origin:
 # attributes that may not be there yet.
 #
 # `d_bar = np.zeros_like(d)` stands in front of a reversed branch that only some runs take, and `d`
-# is bound in that branch alone. In the other runs nobody reads these zeros: `d` begins as None.
+# is bound in that branch alone. In the other runs nothing reads these zeros: `d` begins as None.
 
 
 def possibly_unbound(tree: ReversedBlock, assigned: Assigned) -> tuple[str, ...]:

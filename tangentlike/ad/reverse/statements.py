@@ -642,7 +642,7 @@ def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
     """`self.total += v` as the three things it is: a read, a sum, and a store.
 
     `total = self.total; total2 = total + v; self.total = total2` where no live name may be the
-    array in `self.total`, so that nobody can tell it from a number; else the sum is made by
+    array in `self.total`, so that nothing can tell it from a number; else the sum is made by
     `total += v`, of which `rebind_updates` asks whether it is a number.
     """
     if not any(map(_updates_field, ir.statements(function.body))):

@@ -5,8 +5,9 @@ before::                               after::
     force = tl.grad(f)                     force = tl.grad(f)
     a = force(q)                           a = force(q)
 
-where `def energy(system, q): return system.energy(q)`. How many arguments it takes is told by the
-calls of what is made of it; which method that is, by the class of the object, as for any call.
+where `def energy(system, q): return system.energy(q)`. How many arguments it takes is known
+from the calls of what is made of it; which method that is, from the class of the object, as
+for any call.
 """
 
 from __future__ import annotations

@@ -463,16 +463,16 @@ class Callees:
 
 
 def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
-    """What a callee is told of its arguments, and of the defaults of those that a call does not
-    give: nothing of those that it tells apart itself."""
+    """What a callee is specialized for: the kinds of its arguments, and of the defaults of those
+    that a call does not give; nothing of those that it tells apart itself."""
     apart = fact(told_apart, lowered.function)
     left = (p for p in lowered.function.params if p.name not in kinds)
     defaults = {p.name: p.default for p in left if isinstance(p.default, ir.Const)}
     kinds = {**kinds, **{name: literal(default.value) for name, default in defaults.items()}}
     checked = checked_classes(lowered.function)
-    told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
+    found = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
     sizes = _names_of_sizes(kinds)
-    return {p: UNKNOWN if p in apart else rough(kind, sizes) for p, kind in told.items()}
+    return {p: UNKNOWN if p in apart else rough(kind, sizes) for p, kind in found.items()}
 
 
 def _names_of_sizes(kinds: Mapping[str, Kind]) -> dict[Dim, Dim]:
@@ -650,17 +650,17 @@ class CalleeEffects:
         effects = self.of(obj)
         if effects is None or not effects.written | effects.returned | effects.unseen:
             return effects
-        told = {f: k for f, k in kinds.items() if k.tells_ranks and k.form != "number"}
-        holds = any(kind.form != "array" for kind in told.values())
-        if told and effects.written and (holds or effects.returned or effects.kept):
-            effects = self.of(obj, told) or effects
+        specialized = {f: k for f, k in kinds.items() if k.tells_ranks and k.form != "number"}
+        holds = any(kind.form != "array" for kind in specialized.values())
+        if specialized and effects.written and (holds or effects.returned or effects.kept):
+            effects = self.of(obj, specialized) or effects
         return effects.without([f for f, kind in kinds.items() if kind.form == "number"])
 
 
 # --------------------------------------------------------------------------------------------------
 # Stacks of a tape, read by position.
 #
-# A backward function empties the stacks of its tape, and nobody sees them again (nor, where it has
+# A backward function empties the stacks of its tape, and nothing sees them again (nor, where it has
 # been differentiated in forward mode, those of the tangent of its tape). When it is
 # differentiated in its turn it may as well leave them full: what is only read has no sharing to
 # be followed, and nothing of it need be put back.

@@ -107,7 +107,7 @@ Done = Callable[[ir.Function, Lowered], tuple[ir.Function, ...]]
 
 
 class PlainFunctions:
-    """Those of one file, each printed once; `done` makes them ready to be printed, `scopes` is told
+    """Those of one file, each printed once; `done` makes them ready to be printed, `scopes` gets
     what their names mean."""
 
     def __init__(self, callees: Callees, scopes: dict[str, Scope], done: Done) -> None:

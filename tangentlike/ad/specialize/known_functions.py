@@ -341,7 +341,7 @@ def _mapped(call: ir.Call, fn: Any) -> tuple[Any, Any]:
 
 
 def _without_unread(body: ir.Block, known: Mapping[str, ir.Expr]) -> ir.Block:
-    """Without the names for functions that nobody reads any more."""
+    """Without the names for functions that nothing reads any more."""
     while True:
         read = {n for s in ir.statements(body) for n in ir.reads(s)}
 

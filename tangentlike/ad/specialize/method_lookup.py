@@ -120,7 +120,7 @@ def refuse_operator(what: str, place: Place) -> NoReturn:
 
 
 class MethodLookup:
-    """Finds methods; functions that stand for classes are made once. `made` is told of them."""
+    """Finds methods; functions that stand for classes are made once. `made` is called with them."""
 
     def __init__(self, made: dict[int, Lowered]) -> None:
         self._made = made

@@ -75,7 +75,7 @@ from .object_operations import (
     sums_of_objects,
     updates_as_methods,
 )
-from .operators import Waiting, apart, calls_untold, untold, waiting_of
+from .operators import Waiting, apart, calls_deferred, deferred, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)
@@ -194,7 +194,7 @@ class Methods:
                 continue
             known = any(kind.holds_objects for kind in kinds.values())
             function = lowered.function
-            asks = known or may_call_methods(function) or calls_untold(function)
+            asks = known or may_call_methods(function) or calls_deferred(function)
             asks = asks or has_methods_of_values(function)
             if not (asks or (decided and self._calls_deciding(function))):
                 break
@@ -496,8 +496,8 @@ class _Spelling(ir.Rewriter):
             branches = by_class(stmt, self.kinds, self.spelled, names)
             if branches is not None:
                 return branches
-            if isinstance(stmt, ir.If) and (told := by_branch(stmt, self.kinds)) is not None:
-                here, others = map(self._where, told)
+            if isinstance(stmt, ir.If) and (both := by_branch(stmt, self.kinds)) is not None:
+                here, others = map(self._where, both)
                 body, orelse = here.block(stmt.body), others.block(stmt.orelse)
                 return dataclasses.replace(stmt, body=body, orelse=orelse)
         match stmt:
@@ -603,14 +603,14 @@ class _Spelling(ir.Rewriter):
         if not is_python_function(fn.obj):
             return None
         given = self._given(fn.obj, call)
-        waiting = untold(fn.obj)
-        told = None
+        waiting = deferred(fn.obj)
+        specialized = None
         if given and waiting is not None:
-            told = waiting.told(tuple(given.items()))
+            specialized = waiting.specialized(tuple(given.items()))
         elif waiting is not None:
             return self._with_ranks(call, waiting)
-        if waiting is not None and told is not None:
-            fn, call = told, waiting.given(call, told)
+        if waiting is not None and specialized is not None:
+            fn, call = specialized, waiting.given(call, specialized)
         elif waiting_of(fn.obj) is not None:
             return None
         deciding = self._deciding(fn.obj, call)
@@ -674,8 +674,8 @@ class _Spelling(ir.Rewriter):
     def _with_ranks(self, call: ir.Call, waiting: Waiting) -> ir.Call | None:
         """A call of a derivative that asks what its arguments are, as one of that for these."""
         kinds = self.methods.callees.kinds_given(call, self.kind)
-        told = tuple((name, kind) for name, kind in kinds.items() if kind.tells_ranks)
-        found = waiting.told(told) if told else None
+        ranks = tuple((name, kind) for name, kind in kinds.items() if kind.tells_ranks)
+        found = waiting.specialized(ranks) if ranks else None
         return None if found is None else waiting.given(call, found)
 
     def _refuse_operator(self, call: ir.Call, fn: ir.Ref, origin: ir.Origin) -> None:

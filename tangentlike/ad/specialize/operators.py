@@ -186,7 +186,7 @@ class Waiting:
 
     emitted = inner
 
-    def told(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
+    def specialized(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
         """The derivative for arguments of these structures; None if they do not tell enough, or
         if it is being made (a function that takes a derivative of itself)."""
         own = inspect.signature(self.function, follow_wrapped=False).parameters
@@ -204,14 +204,14 @@ class Waiting:
             _unfinished.discard(key)
         return ir.Ref(made.__tangentlike__.emitted.__name__, made)
 
-    def given(self, call: ir.Call, told: ir.Ref) -> ir.Call:
+    def given(self, call: ir.Call, specialized: ir.Ref) -> ir.Call:
         """A call of it, as one of what took its place: by the names that this has for seeds."""
         assert isinstance(call.fn, ir.Ref)
         primal = self.function.__tangentlike__.primal.function  # type: ignore[attr-defined]
-        seeds = (seeds_of(obj, primal) for obj in (call.fn.obj, told.obj))
+        seeds = (seeds_of(obj, primal) for obj in (call.fn.obj, specialized.obj))
         named = dict(zip(*seeds, strict=False))
         kwargs = tuple((named.get(word, word), value) for word, value in call.kwargs)
-        return dataclasses.replace(call, fn=told, kwargs=kwargs)
+        return dataclasses.replace(call, fn=specialized, kwargs=kwargs)
 
 
 def waiting_of(obj: Any) -> Waiting | None:
@@ -228,7 +228,7 @@ def _seeds_to_come(options: Mapping[str, Any]) -> int:
     return int(options.get("mode") == "reverse")
 
 
-def untold(obj: Any) -> Waiting | None:
+def deferred(obj: Any) -> Waiting | None:
     """A derivative that would be another one if it were known what its arguments are: it waits
     for that, leaves to the run what it calls, or checks when it runs what it is given."""
     derivative = mark_of(obj, "tangentlike")
@@ -247,11 +247,11 @@ def untold(obj: Any) -> Waiting | None:
     return Waiting(obj, _NOT_TOLD) if calls or asks else None
 
 
-def calls_untold(function: ir.Function) -> bool:
+def calls_deferred(function: ir.Function) -> bool:
     """Whether a function calls a derivative that would be another one if more were known."""
     calls = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
     refs = (call.fn for call in calls if isinstance(call, ir.Call))
-    return any(isinstance(ref, ir.Ref) and untold(ref.obj) is not None for ref in refs)
+    return any(isinstance(ref, ir.Ref) and deferred(ref.obj) is not None for ref in refs)
 
 
 def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionType:

@@ -3,7 +3,7 @@
 A zero that is only added to, `x_bar = 0.0` then `x_bar += e`, is `x_bar = e`; that the value
 may be updated in place afterwards must stay true, so `e` has to be an object of its own. In the
 same way `x_bar = y.copy()` then `x_bar += e` is `x_bar = y + e`; without the copy it is where
-nobody else reads what `y` is.
+nothing else reads what `y` is.
 """
 
 from __future__ import annotations
@@ -354,7 +354,7 @@ def _zeroed(stmt: ir.Stmt, facts: Facts) -> ir.Expr | None:
 
 
 def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
-    """`x_bar = x_bar + e` becomes `x_bar += e` where the object is nobody else's, and
+    """`x_bar = x_bar + e` becomes `x_bar += e` where nothing else has the object, and
     `x_bar = x_bar.copy()` goes.
 
     >>> from tangentlike.frontend.lower import program

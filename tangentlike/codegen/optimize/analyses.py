@@ -28,7 +28,7 @@ def _patterns(function: ir.Function) -> int:
 
 
 def _of_facts(analysis: Callable[[ir.Function, Facts], _T]) -> Callable[[ir.Function, Manager], _T]:
-    """An analysis that is told the facts about the function that the passes are given."""
+    """An analysis that is given the facts about the function that the passes work on."""
 
     def asked(function: ir.Function, manager: Manager) -> _T:
         return analysis(function, manager.setting)

@@ -1,4 +1,4 @@
-"""Statements whose result nobody reads.
+"""Statements whose result nothing reads.
 
 Two questions, asked one after the other. Does any effect or result depend on the statement at
 all (marking backwards from them, so that an accumulation that only feeds itself goes)? And is
@@ -113,7 +113,7 @@ class _Marking:
 
 
 def _check(stmt: ir.Stmt) -> ir.Stmt | None:
-    """What a dead statement checks: a result whose adjoint nobody reads has to be a scalar, too."""
+    """What a dead statement checks: a result is a scalar, also if nothing reads its adjoint."""
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj), args=args)) if (
             obj is runtime.scalar_seed

@@ -1,4 +1,4 @@
-"""What the passes are told about a program: facts in by argument, attached to nothing."""
+"""What the passes know of a program: facts in by argument, attached to nothing."""
 
 from __future__ import annotations
 

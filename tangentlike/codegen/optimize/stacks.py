@@ -18,7 +18,7 @@ from .sharing import note_computing
 
 
 def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
-    """Drop lists that are only pushed to and popped into names that nobody reads.
+    """Drop lists that are only pushed to and popped into names that nothing reads.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -33,7 +33,7 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
 def remove_stacks(
     function: ir.Function, names: frozenset[str], facts: Facts, beside: ir.Block = ()
 ) -> ir.Function:
-    """Drop those of the stacks that nobody reads; what binds them (`beside`) may stay."""
+    """Drop those of the stacks that nothing reads; what binds them (`beside`) may stay."""
     stacks = set(names)
     if not stacks:
         return function

@@ -244,7 +244,7 @@ def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
         if _can_be_said(module):
             lines += _from(module, sorted(aliases))
     lines += _looked_up(names)
-    if annotated:  # annotations are for the reader; nobody evaluates them
+    if annotated:  # annotations are for the reader; they are never evaluated
         lines = ["from __future__ import annotations", *([""] if lines else []), *lines]
     return [*lines, *_comments(names)]
 

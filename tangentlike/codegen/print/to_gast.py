@@ -364,7 +364,7 @@ def _parameter(param: ir.Param) -> Any:
 # --------------------------------------------------------------------------------------------------
 # Opaque code back to trees: its text parsed, its names replaced by what they stand for now.
 #
-# Substitution respects scopes: the variable of a comprehension or a lambda is nobody's else, and
+# Substitution respects scopes: the variable of a comprehension or a lambda is its own, and
 # is renamed when a value that comes in would otherwise be captured by it.
 
 
