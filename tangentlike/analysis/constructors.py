@@ -123,13 +123,15 @@ def constructor(cls: type, omitted: frozenset[str] = frozenset()) -> Lowered | N
     if written is None:
         return None
     lowered = as_defined(as_numpy(written))
-    lowered = arguments_passed_on(lowered, _Spelling(cls, "", names_of(lowered.function)).following)
+    lowered = arguments_passed_on(
+        lowered, _Desugaring(cls, "", names_of(lowered.function)).following
+    )
     function = lowered.function
     if not function.params or _rebinds(function, function.params[0].name):
         return None
     own, names = function.params[0].name, names_of(function)
     above = () if is_post else (init,)
-    body = _Spelling(cls, own, names).block(function.body, lowered, above)
+    body = _Desugaring(cls, own, names).block(function.body, lowered, above)
     *rest, last = body
     assert isinstance(last, ir.Return)
     body = _fused(tuple(rest), own, cls, function)
@@ -188,7 +190,7 @@ def _rebinds(function: ir.Function, name: str) -> bool:
 
 
 @dataclasses.dataclass
-class _Spelling:
+class _Desugaring:
     """Puts `super().__init__(...)`, and methods called for their effect, where they are called:
     they set attributes that the object has not yet."""
 

@@ -89,7 +89,7 @@ def _attribute(path: str, at: Place | None) -> Expr:
 
 
 # --------------------------------------------------------------------------------------------------
-# `np.r_[a, b]` and `np.c_[a, b]`: joins of arrays that are spelled as if they were indexed.
+# `np.r_[a, b]` and `np.c_[a, b]`: joins of arrays that are written as if they were indexed.
 
 
 def join_of(index: Index) -> Expr:

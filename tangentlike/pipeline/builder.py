@@ -370,7 +370,7 @@ class Builder:
             frozenset(n for s in ir.statements(function.body) for n in _meant(s)),
         )
 
-    def _spelled(
+    def _desugared(
         self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
     ) -> tuple[Lowered, Context]:
         """A function as both modes read it, and what they know of it."""
@@ -379,8 +379,8 @@ class Builder:
             function = self._without_cut_paths(lowered.function, wrt, context)
             if function is not lowered.function:
                 lowered = dataclasses.replace(lowered, function=function)
-            for spell in passes("normalized"):
-                function = spell(lowered.function, wrt, context)
+            for change in passes("normalized"):
+                function = change(lowered.function, wrt, context)
                 if function is not lowered.function:
                     made = frozenset(context.temporaries)
                     lowered = dataclasses.replace(lowered, function=function, temporaries=made)
@@ -441,7 +441,7 @@ class Builder:
         asked = (has_shadow, _stores_when_asked, reads_around)
         if any(ask(lowered.function) for ask in asked):
             raise not_by_names(lowered.function.place)
-        lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
+        lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
@@ -555,7 +555,7 @@ class Builder:
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
         """The same where adjoints are found by identity: nothing is asked of who shares memory."""
-        lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
+        lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         for name in set(wrt) - set(lowered.function.param_names):
@@ -684,7 +684,7 @@ class Builder:
         protect: bool,
         exposed: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
-        lowered, context = self._spelled(lowered, wrt, given)
+        lowered, context = self._desugared(lowered, wrt, given)
         self._check_outside(lowered.function, wrt, context)
         with self.record.stage("stored") as run:
             function = writes_as_stores(lowered.function, context)

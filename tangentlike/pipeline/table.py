@@ -17,7 +17,7 @@ from typing import Any
 from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
-from ..ad.normalize.both_modes import spelled
+from ..ad.normalize.both_modes import desugared
 from ..ad.normalize.common import logistic_functions, share_loads
 from ..ad.normalize.effects_first import effects_first, places_read_first
 from ..ad.normalize.inplace import writes_as_stores
@@ -90,7 +90,7 @@ STAGES: tuple[Stage, ...] = (
             changes_as_statements,
             methods_of_unknown_objects,
             as_lists_and_dicts,
-            spelled,
+            desugared,
             places_read_first,
         ),
         requires=(*_FLAT, "callees"),

@@ -27,15 +27,15 @@ from . import options, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .fft_programs import as_numpys
-from .iterators import iterators_spelled
+from .iterators import iterators_desugared
 from .plain_calls import (
-    choices_spelled,
-    dispatch_spelled,
-    entries_spelled,
-    fields_spelled,
+    choices_desugared,
+    dispatch_desugared,
+    entries_desugared,
+    fields_desugared,
     parameters_given,
-    positions_spelled,
-    series_spelled,
+    positions_desugared,
+    series_desugared,
 )
 from .twins import twin
 
@@ -169,11 +169,17 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
-    spellings: tuple[Callable[[Lowered], Lowered], ...]
-    spellings = (positions_spelled, choices_spelled, entries_spelled, parameters_given)
-    spellings = (*spellings, fields_spelled, series_spelled, iterators_spelled, dispatch_spelled)
-    for spelled in spellings:
-        lowered = spelled(lowered)
+    desugarings: tuple[Callable[[Lowered], Lowered], ...]
+    desugarings = (positions_desugared, choices_desugared, entries_desugared, parameters_given)
+    desugarings = (
+        *desugarings,
+        fields_desugared,
+        series_desugared,
+        iterators_desugared,
+        dispatch_desugared,
+    )
+    for desugared in desugarings:
+        lowered = desugared(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body
     changed = _block(block, vectorized)

@@ -81,7 +81,7 @@ _NEW = frozenset(
 )
 
 
-def iterators_spelled(lowered: Lowered) -> Lowered:
+def iterators_desugared(lowered: Lowered) -> Lowered:
     """A lowered function with lists for the iterators that loops go through and functions take."""
     every = list(ir.statements(lowered.function.body))
     if not any(_iterator(stmt) or generator_call(stmt) or _of_iter(stmt) for stmt in every):
@@ -90,10 +90,10 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     every = list(ir.statements(lowered.function.body))
     index = fact(ProgramIndex, lowered.function)
     names = names_of(lowered.function)
-    spelling = _Spelling(every, index, names, original=lowered.original)
-    body = ir.rewrite(lowered.function.body, spelling.statement)
-    if spelling.headers or spelling.late or spelling.steps:
-        body = ir.rewrite(body, after=spelling.with_header)
+    desugaring = _Desugaring(every, index, names, original=lowered.original)
+    body = ir.rewrite(lowered.function.body, desugaring.statement)
+    if desugaring.headers or desugaring.late or desugaring.steps:
+        body = ir.rewrite(body, after=desugaring.with_header)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
 
@@ -124,18 +124,18 @@ def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
     """The function with lists for iterators that are taken in parts, where nothing tells when
     their items are made."""
     index, names = fact(ProgramIndex, lowered.function), names_of(lowered.function)
-    spelling = _Spelling(every, index, names, original=lowered.original)
+    desugaring = _Desugaring(every, index, names, original=lowered.original)
     chosen = {
         stmt.target
         for stmt in every
-        if isinstance(stmt, ir.Assign) and spelling.is_taken_in_parts(stmt)
+        if isinstance(stmt, ir.Assign) and desugaring.is_taken_in_parts(stmt)
     }
     if not chosen:
         return lowered
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in chosen:
-            return _all_items(stmt, spelling, made)
+            return _all_items(stmt, desugaring, made)
         found = chosen & _read_itself(stmt)
         return _taking(stmt, found.pop(), names) if found else stmt
 
@@ -148,18 +148,18 @@ def _read_itself(stmt: ir.Stmt) -> set[str]:
     return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
 
-def _all_items(stmt: ir.Assign, spelling: _Spelling, made: set[str]) -> ir.Instead:
+def _all_items(stmt: ir.Assign, desugaring: _Desugaring, made: set[str]) -> ir.Instead:
     """The list of all that an iterator gives; `made` takes the names of temporaries."""
     call = stmt.value
     assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
     if _of_iter(stmt):
         return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
     if _is_header(call):
-        return instead(stmt, gathering(call), spelling.names, made, "np", taken=call)
-    spelled = _spelled(call)
-    if spelled is not None:
-        return dataclasses.replace(stmt, value=spelled)
-    return spelling.yielded(stmt, call, unpacked=False)
+        return instead(stmt, gathering(call), desugaring.names, made, "np", taken=call)
+    desugared = _desugared(call)
+    if desugared is not None:
+        return dataclasses.replace(stmt, value=desugared)
+    return desugaring.yielded(stmt, call, unpacked=False)
 
 
 def _is_loop(stmt: ir.Stmt, name: str) -> bool:
@@ -244,12 +244,12 @@ def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
     if not calls:
         return lowered
     index = fact(ProgramIndex, lowered.function)
-    spelling = _Spelling(every, index, names_of(lowered.function), method_of)
+    desugaring = _Desugaring(every, index, names_of(lowered.function), method_of)
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
         fn = calls.get(id(stmt))
         call = getattr(stmt, "value", None)
-        return spelling.of_method(stmt, call, fn) if fn and isinstance(call, ir.Call) else None
+        return desugaring.of_method(stmt, call, fn) if fn and isinstance(call, ir.Call) else None
 
     body = ir.rewrite(lowered.function.body, statement)
     if body == lowered.function.body:
@@ -270,7 +270,7 @@ def _iterator(stmt: ir.Stmt) -> ir.Call | None:
     match stmt:
         case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=obj)) as call):
             known = obj is not None and (_is_endless(call) or _is_header(call))
-            return call if known or _spelled(call) is not None else None
+            return call if known or _desugared(call) is not None else None
     return None
 
 
@@ -287,7 +287,7 @@ def _is_endless(call: ir.Call) -> bool:
     return isinstance(obj, type) and obj in _ENDLESS and not bounded
 
 
-def _spelled(call: ir.Call) -> ir.Call | None:
+def _desugared(call: ir.Call) -> ir.Call | None:
     """The list that a call of `itertools` gives the items of."""
     assert isinstance(call.fn, ir.Ref)
     obj = call.fn.obj
@@ -424,7 +424,7 @@ _AGAIN = (
 )
 
 
-class _Spelling:
+class _Desugaring:
     """One function's iterators; `every` are its statements."""
 
     def __init__(
@@ -540,7 +540,7 @@ class _Spelling:
         if not (given or groups) and all(map(self._is_number, ir.arguments(call))):
             return stmt  # (places, whose loop needs no derivative)
         assert isinstance(call.fn, ir.Ref)
-        listed = _spelled(call)
+        listed = _desugared(call)
         assert listed is not None
         if call.fn.obj not in _AT_ONCE and self._may_change(ir.names_in(call), until):
             if groups:

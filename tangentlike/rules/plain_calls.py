@@ -53,7 +53,7 @@ _FIELDS = {
 _OTHER_RESULTS = frozenset(("mode", "compute_uv"))  # options that change what is returned
 
 
-def fields_spelled(lowered: Lowered) -> Lowered:
+def fields_desugared(lowered: Lowered) -> Lowered:
     """A lowered function that reads such results by place: tangents of theirs are tuples. One of
     which only items are read is taken apart, so that each item has an adjoint of its own.
 
@@ -152,7 +152,7 @@ _PARAMETERS: dict[Any, tuple[str, ...]] = {
 _OF_NEW_ARRAYS = {"shape", "dtype", "order"}
 
 
-def positions_spelled(lowered: Lowered) -> Lowered:
+def positions_desugared(lowered: Lowered) -> Lowered:
     """A lowered function whose writing calls say by position what they write.
 
     before::                                    after::
@@ -179,12 +179,12 @@ def positions_spelled(lowered: Lowered) -> Lowered:
 
 def _in_positions(call: ir.Call, words: tuple[str, ...]) -> ir.Call:
     """The call with its first arguments by position, as far as none is left out between."""
-    words, args = dict(call.kwargs), list(call.args)
+    given, args = dict(call.kwargs), list(call.args)
     for word in words[len(args) :]:
-        if word not in words:
+        if word not in given:
             break
-        args.append(words.pop(word))
-    return dataclasses.replace(call, args=tuple(args), kwargs=tuple(words.items()))
+        args.append(given.pop(word))
+    return dataclasses.replace(call, args=tuple(args), kwargs=tuple(given.items()))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def _in_positions(call: ir.Call, words: tuple[str, ...]) -> ir.Call:
 # What is called then is a function that only the run knows, derived when it comes there.
 
 
-def dispatch_spelled(lowered: Lowered) -> Lowered:
+def dispatch_desugared(lowered: Lowered) -> Lowered:
     """A lowered function without calls of functions that dispatch on the type of an argument."""
     every = list(ir.statements(lowered.function.body))
     if not any(_dispatching(stmt) for stmt in every):
@@ -240,10 +240,10 @@ def _is_dispatcher(obj: Any) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Loops over `np.ndenumerate(a)`, spelled as loops over the places and the entries of `a`.
+# Loops over `np.ndenumerate(a)`, as loops over the places and the entries of `a`.
 
 
-def entries_spelled(lowered: Lowered) -> Lowered:
+def entries_desugared(lowered: Lowered) -> Lowered:
     """A lowered function without `np.ndenumerate` in headers of loops.
 
     before::                                after::
@@ -304,7 +304,7 @@ def _enumerates(stmt: ir.Stmt) -> str | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Distributions of SciPy that hold their parameters, spelled as calls that are given them.
+# Distributions of SciPy that hold their parameters, as calls that are given them.
 
 # Interpolants likewise: `f = CubicSpline(x, y, bc_type="natural")` and `f(q)` are
 # `interpolant(CubicSpline, ("bc_type", "natural"), q, x, y, 0)`.
@@ -408,7 +408,7 @@ def _is_distribution(obj: Any) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Polynomials and series that are objects, spelled as the arrays of their coefficients.
+# Polynomials and series that are objects, as the arrays of their coefficients.
 
 
 # Class -> its evaluation, derivative and integral, as functions of coefficients.
@@ -427,7 +427,7 @@ _FUNCTIONS: dict[Any, dict[str, Callable[..., Any]]] = {
 }
 
 
-def series_spelled(lowered: Lowered) -> Lowered:
+def series_desugared(lowered: Lowered) -> Lowered:
     """A lowered function in which polynomials are arrays of coefficients.
 
     before::                            after::
@@ -515,7 +515,7 @@ def _use(expr: ir.Expr, classes: dict[str, Any]) -> tuple[str, str] | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Calls spelled as the simpler ones they are: `np.piecewise` and `np.select` of lists that can
+# Calls as the simpler ones they are: `np.piecewise` and `np.select` of lists that can
 # be seen, ufuncs told in which type to compute, and `np.einsum` of lists of axes.
 
 
@@ -523,7 +523,7 @@ if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
 
-def choices_spelled(lowered: Lowered) -> Lowered:
+def choices_desugared(lowered: Lowered) -> Lowered:
     """A lowered function without calls of `np.piecewise`, of `np.select`, and without `dtype=`
     of ufuncs.
 
@@ -544,13 +544,13 @@ def choices_spelled(lowered: Lowered) -> Lowered:
     """
     if not any(map(_chooses, ir.statements(lowered.function.body))):
         return lowered
-    speller = _Speller(lowered)
-    body = ir.rewrite(lowered.function.body, after=speller.statement)
-    return lowered.with_body(body, speller.made)
+    normalizer = _Normalizer(lowered)
+    body = ir.rewrite(lowered.function.body, after=normalizer.statement)
+    return lowered.with_body(body, normalizer.made)
 
 
 def _chooses(stmt: ir.Stmt) -> Any:
-    """What a statement calls that is spelled otherwise: `np.piecewise`, `np.select`, or `np.ufunc`
+    """What a statement calls that is written otherwise: `np.piecewise`, `np.select`, or `np.ufunc`
     for what is told in which type to compute; else None."""
     match stmt:
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call) if (
@@ -650,7 +650,7 @@ def _is_function(value: ir.Expr | None) -> bool:
     return False
 
 
-class _Speller:
+class _Normalizer:
     def __init__(self, lowered: Lowered) -> None:
         every = list(ir.statements(lowered.function.body))
         used = [name for stmt in every for name in (*ir.binds(stmt), *ir.reads(stmt))]
@@ -666,18 +666,18 @@ class _Speller:
         self.lists: Mapping[str, tuple[ir.Expr, ...]] = {}
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
-        spellings = {
+        desugarings = {
             np.piecewise: self.writes,
             np.select: self.wheres,
             np.ufunc: self.casts,
             np.einsum: self.subscripts,
             np.atleast_1d: self.each,
         }
-        spelled = spellings.get(_chooses(stmt))
-        if spelled is None:
+        desugared = desugarings.get(_chooses(stmt))
+        if desugared is None:
             return None
         self.lists = self.displays.at(stmt)
-        return spelled(stmt)
+        return desugared(stmt)
 
     def each(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)

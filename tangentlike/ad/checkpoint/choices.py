@@ -84,7 +84,7 @@ class Checkpoints:
 
     def _resolved(self, function: ir.Function) -> ir.Function:
         """`run = tl.checkpoint(step); y = run(x)` -> `y = step(x)`, of a checkpointed `step`; of a
-        function that captures values `run = partial(step, w=w)`, as `step` itself is spelled."""
+        function that captures values `run = partial(step, w=w)`, as `step` itself is written."""
         every = list(ir.statements(function.body))
         if not any(_is_checkpoint(stmt) for stmt in every):
             return function

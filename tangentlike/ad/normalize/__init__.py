@@ -1,1 +1,1 @@
-"""The primal, spelled with the few statements and operations that both modes know."""
+"""The primal, desugared: written with the few statements and operations that both modes know."""

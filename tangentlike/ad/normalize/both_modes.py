@@ -1,4 +1,4 @@
-"""What is spelled out before either mode: reads of dicts, starred arguments, arrays unpacked."""
+"""What is desugared before either mode: reads of dicts, starred arguments, arrays unpacked."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .mappings import reads_by_key, reads_dicts
 from .unknown_objects import late_operators
 
 
-def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
-    """The function itself where there is nothing to spell out."""
+def desugared(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """The function itself where there is nothing to desugar."""
     function = no_dicts_for_their_items(function, wrt, context)
     if reads_dicts(function) or calls_containers(function) or has_fields_like_arrays(function):
         varied = context.varied(function, wrt)
@@ -35,7 +35,7 @@ def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir
         function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)
     function = late_operators(function, wrt, context)
-    function = starred_calls(spell_arguments(function, context), wrt, context)
+    function = starred_calls(with_plain_arguments(function, context), wrt, context)
     function = named_before_unpacked(function, context)
     return operands_as_arrays(function, wrt, context)
 
@@ -91,7 +91,7 @@ def _derivatives_asked_for(function: ir.Function) -> frozenset[str]:
 # Arguments as a callee gets them: starred ones one by one, and callees that fit the call.
 
 
-def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
+def with_plain_arguments(function: ir.Function, context: Context) -> ir.Function:
     """`g(x, *pair)` -> `pair_0 = pair[0]; pair_1 = pair[1]; g(x, pair_0, pair_1)`, and calls of
     functions with starred or function-valued parameters -> calls of their variants."""
     if not any(map(_wanted, ir.statements(function.body))):
@@ -100,7 +100,7 @@ def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-                before, new = _spelled(call, stmt.origin, context)
+                before, new = _desugared(call, stmt.origin, context)
                 yield from before
                 yield stmt if new is call else dataclasses.replace(stmt, value=new)
             case _:
@@ -117,7 +117,7 @@ def _wanted(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
+def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
     before: list[ir.Stmt] = []
     if any(map(ir.is_starred, call.args)):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))

@@ -50,8 +50,8 @@ def plain_container_calls(
 ) -> ir.Function:
     """`d.setdefault(k, v)` -> `if not k in d: d[k] = v`, and so on, for containers that carry
     derivatives."""
-    speller = _Speller(frozenset(varied), context)
-    return speller.rewritten(function)
+    normalizer = _Normalizer(frozenset(varied), context)
+    return normalizer.rewritten(function)
 
 
 def calls_containers(function: ir.Function) -> bool:
@@ -74,7 +74,7 @@ def calls_containers(function: ir.Function) -> bool:
 
 
 @dataclasses.dataclass
-class _Speller(ir.Rewriter):
+class _Normalizer(ir.Rewriter):
     varied: frozenset[str]
     context: Context
     partials: dict[str, ir.Call] = dataclasses.field(default_factory=dict)  # temporaries

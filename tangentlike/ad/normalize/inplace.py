@@ -1,4 +1,4 @@
-"""Library calls that write an argument, spelled as the stores they are.
+"""Library calls that write an argument, as the stores they are.
 
 `np.copyto(a, b)`, `a.fill(v)`, `a.sort()`, `np.add(x, y, out=a)` and their like become
 `a[...] = <value>`, so that both modes meet in-place writes in one form only. `np.add.at` stays:
@@ -46,7 +46,7 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
     listed = keys_as_lists(iterators_as_lists(function, context), context)
-    plain = flat_spelled(listed, context)
+    plain = flat_desugared(listed, context)
     return _Stores(context, plain).rewritten(plain)
 
 
@@ -432,7 +432,7 @@ def _is_for_effect(obj: Any) -> bool:
 #                                            divide = np.divide(a, b_there)
 #                                            z[...] = np.where(m, divide, z)
 #
-# NumPy computes the chosen entries only: no division by zero, no warning. Spelled as a selection
+# NumPy computes the chosen entries only: no division by zero, no warning. Written as a selection
 # all entries are computed, so that the others get operands that any operation can take, and their
 # derivatives are finite there as well, to any order.
 
@@ -556,10 +556,10 @@ def _fitted(stmt: ir.Stmt, text: str, context: Context, **given: ir.Expr) -> lis
 
 
 # --------------------------------------------------------------------------------------------------
-# `a.flat`, an iterator over the entries of an array, spelled as reads and stores of the array.
+# `a.flat`, an iterator over the entries of an array, as reads and stores of the array.
 
 
-def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
+def flat_desugared(function: ir.Function, context: Context) -> ir.Function:
     """A function without `flat`: its entries in rows, whatever their order in memory.
 
     before::                    after::
@@ -579,8 +579,8 @@ def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
         return function
     reads = Counter(name for stmt in statements for name in ir.reads(stmt))
     writes = any(isinstance(stmt, ir.Store | ir.Update | ir.Do) for stmt in statements)
-    speller = _Speller(context, reads, writes)
-    return speller.rewritten(function)
+    normalizer = _Normalizer(context, reads, writes)
+    return normalizer.rewritten(function)
 
 
 def _has_flat(stmt: ir.Stmt) -> bool:
@@ -595,7 +595,7 @@ def _has_flat(stmt: ir.Stmt) -> bool:
 _MAY_BE_SLICE = ("unknown", "value", "other")
 
 
-class _Speller(ir.Rewriter):
+class _Normalizer(ir.Rewriter):
     def __init__(self, context: Context, reads: Counter[str], writes: bool) -> None:
         self.context = context
         self.reads = reads

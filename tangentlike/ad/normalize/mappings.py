@@ -1,4 +1,4 @@
-"""Reads of dicts spelled out: the key first, then the entry at that key.
+"""Reads of dicts written out: the key first, then the entry at that key.
 
 What `d.items()` yields mixes keys, which carry no derivative, with values, which do. A loop over
 the keys that reads `d[key]` says the same and leaves one way to read a dict:
@@ -54,12 +54,12 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     alone = steady - _of_other_names(function, context)
     looped = _looped(function, near, alone)
     read_late = _changed_while_read(function, context)
-    speller = _Speller(read_late.union(varied), context, looped, steady, alone, near)
-    speller.live, speller.temporaries = _seen_as_views(function, context), context.temporaries
-    body = speller.block(function.body)
-    if not speller.changed:
+    normalizer = _Normalizer(read_late.union(varied), context, looped, steady, alone, near)
+    normalizer.live, normalizer.temporaries = _seen_as_views(function, context), context.temporaries
+    body = normalizer.block(function.body)
+    if not normalizer.changed:
         return function
-    return ir.with_body(function, ir.without_unread(body, speller.made))
+    return ir.with_body(function, ir.without_unread(body, normalizer.made))
 
 
 def reads_dicts(function: ir.Function) -> bool:
@@ -73,7 +73,7 @@ def reads_dicts(function: ir.Function) -> bool:
 
 
 @dataclass
-class _Speller(ir.Rewriter):
+class _Normalizer(ir.Rewriter):
     varied: frozenset[str]
     context: Context
     looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not

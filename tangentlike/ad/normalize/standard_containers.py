@@ -73,8 +73,8 @@ def as_lists_and_dicts(
     }
     if not found:
         return function
-    speller = _Speller(found, context)
-    return speller.rewritten(function)
+    normalizer = _Normalizer(found, context)
+    return normalizer.rewritten(function)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _limit(call: ir.Call) -> ir.Expr | None:
 
 
 @dataclasses.dataclass
-class _Speller(ir.Rewriter):
+class _Normalizer(ir.Rewriter):
     found: dict[str, _Container]
     context: Context
     present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has

@@ -654,7 +654,7 @@ def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
             return None
         assert isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Attribute)
         seen = _seen(stmt.target, function, sharing)
-        return _spelled(stmt, stmt.target, seen, context)
+        return _desugared(stmt, stmt.target, seen, context)
 
     return ir.with_body(function, ir.rewrite(function.body, statement))
 
@@ -706,7 +706,7 @@ def _holds(stmt: ir.Stmt, field: str, nodes: Collection[str], sources: Sources) 
     return any(node in nodes for part in held for node in part)
 
 
-def _spelled(
+def _desugared(
     stmt: ir.Update, field: ir.Attribute, seen: bool, context: Context
 ) -> tuple[ir.Stmt, ...]:
     old = context.fresh(field.name, context.kind_of(field), temporary=True)

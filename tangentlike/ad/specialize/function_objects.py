@@ -55,12 +55,12 @@ class FunctionClasses:
 
     def with_objects(self, lowered: Lowered) -> Lowered:
         """A function in which functions that are kept are such objects."""
-        spelling = _Spelling(self, lowered)
-        if not spelling.kept:
+        desugaring = _Desugaring(self, lowered)
+        if not desugaring.kept:
             return lowered
         refuse_compared(lowered.function, every=True)
-        function = spelling.rewritten(lowered.function)
-        temporaries = lowered.temporaries | spelling.added
+        function = desugaring.rewritten(lowered.function)
+        temporaries = lowered.temporaries | desugaring.added
         return dataclasses.replace(lowered, function=function, temporaries=temporaries)
 
     def made(self, value: ir.Expr, scope: Scope, at: Place) -> ir.Call | None:
@@ -152,7 +152,7 @@ def _parameters(obj: Any) -> list[ir.Param] | None:
     return params if params else None
 
 
-class _Spelling(ir.Rewriter):
+class _Desugaring(ir.Rewriter):
     """One function: which of its function values are kept, and what takes their place."""
 
     def __init__(self, classes: FunctionClasses, lowered: Lowered) -> None:

@@ -232,7 +232,7 @@ def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered
         module = module_of(e.base) if isinstance(e, ir.Attribute) else None
         if module is None or not isinstance(e, ir.Attribute) or not hasattr(module, e.name):
             return e
-        return ir.Ref(f"{_spelled(module, lowered.scope)}.{e.name}", getattr(module, e.name))
+        return ir.Ref(f"{_name_in(module, lowered.scope)}.{e.name}", getattr(module, e.name))
 
     body = ir.rewrite(lowered.function.body, expression=expr)
     if body is lowered.function.body:
@@ -257,14 +257,14 @@ def module_check(name: str, kind: Kind, function: ir.Function, scope: Scope) -> 
     """The check that a parameter is the module it was taken for."""
     if kind.module is None or name not in function.param_names:
         return None
-    expected = ir.Ref(_spelled(kind.module, scope), kind.module)
+    expected = ir.Ref(_name_in(kind.module, scope), kind.module)
     check = ir.Ref(require_module.__name__, require_module)
     return ir.Do(
         ir.Call(check, (ir.Var(name), expected), at=function.place), ir.Origin(function.place)
     )
 
 
-def _spelled(module: types.ModuleType, scope: Scope) -> str:
+def _name_in(module: types.ModuleType, scope: Scope) -> str:
     """How a function calls a module: NumPy by its alias, others by their names."""
     root, dot, rest = module.__name__.partition(".")
     return f"{scope.numpy_alias if root == np.__name__ else root}{dot}{rest}"

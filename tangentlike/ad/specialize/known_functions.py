@@ -6,7 +6,7 @@ before::                                    after::
     z = solve(f, x)
 
 where the second `solve` is a variant of the user's, made for `decay` (`variants`). A call whose
-result is such a value is spelled out, so that what it captures can be seen.
+result is such a value is written out, so that what it captures can be seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .operators import MAPS, apart, linear_map_parts, operator_name, tangent_cal
 if TYPE_CHECKING:
     from .variants import Variants
 
-_DEEPEST = 8  # functions made of functions, or functions spelled out in functions
+_DEEPEST = 8  # functions made of functions, or functions written out in functions
 _EXPLAIN = (
     "Python would read the value it has when the function is called. "
     "Pass it as a default: `{0}={0}`."
@@ -92,7 +92,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 found = self.call(call, stmt.origin, before)
                 before += [ir.Do(check, stmt.origin) for check in apart(found)]
-                made = self.spelled_out(found, stmt)
+                made = self.written_out(found, stmt)
                 if made is not None:
                     yield from before
                     yield from made
@@ -280,7 +280,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
         self.learn(before[-1])
         return ir.Var(name)
 
-    def spelled_out(self, call: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+    def written_out(self, call: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt] | None:
         """The body of a function that returns a function, in place of its call."""
         if not isinstance(stmt, ir.Assign) or not isinstance(call, ir.Call):
             return None

@@ -185,10 +185,10 @@ class MethodLookup:
             )
             made = function_of("\n".join(lines) + "\n", name, {"__name__": fn.__module__, **names})
             lowered = as_defined(as_numpy(lower(made)))
-            spelled = ir.Ref(f"{owner.__name__}.{name}.func", fn)
+            written = ir.Ref(f"{owner.__name__}.{name}.func", fn)
 
             def named(e: ir.Expr) -> ir.Expr:
-                return spelled if isinstance(e, ir.Ref) and e.obj is fn else ir.rebuild(e, named)
+                return written if isinstance(e, ir.Ref) and e.obj is fn else ir.rebuild(e, named)
 
             body = ir.rewrite(lowered.function.body, expression=named)
             function = ir.with_body(lowered.function, body)
@@ -289,8 +289,8 @@ class MethodLookup:
                 return None
             owner = next(c for c in cls.__mro__ if name in vars(c))
             original = getattr(cls, name)
-            spelled = f"{owner.__name__}.{name}"
-            return Found(fn, args, kwargs, f"{cls.__name__}_{name}", "function", spelled, original)
+            named = f"{owner.__name__}.{name}"
+            return Found(fn, args, kwargs, f"{cls.__name__}_{name}", "function", named, original)
         return self.method(cls, name, (base, *args), kwargs, "method")
 
     def _of_reference(
@@ -444,9 +444,9 @@ def _of_partial(
     words = {**{word: ir.Const(v) for word, v in value.keywords.items()}, **dict(kwargs)}
     given = (base, *map(ir.Const, value.args), *args)
     owner = next(c for c in cls.__mro__ if name in vars(c))
-    spelled = f"{owner.__name__}.{value.func.__name__}"
+    named = f"{owner.__name__}.{value.func.__name__}"
     text = f"{cls.__name__}_{name}"
-    return Found(value.func, given, tuple(words.items()), text, "function", spelled, value.func)
+    return Found(value.func, given, tuple(words.items()), text, "function", named, value.func)
 
 
 def may_call_methods(function: ir.Function) -> bool:

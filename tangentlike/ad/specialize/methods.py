@@ -7,7 +7,7 @@ before::                         after::
 
 A method is read once for each set of classes that its arguments have, and begins with
 `require_class(self, Layer)`, so that an object of another class is refused when it comes there.
-Where a call carries no derivative it is spelled as the user did again (`restored`).
+Where a call carries no derivative it is written as the user did again (`restored`).
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Methods:
         self.infer = infer
         self.book = book
         self._made: dict[Any, types.FunctionType] = {}
-        self._spelled: dict[int, _Method] = {}
+        self._written: dict[int, _Method] = {}
         self._deciding: dict[int, frozenset[str]] = {}
         self._keep: list[Any] = []  # so that ids stay unique
         # The functions of methods that are values, by id, and the classes of their objects.
@@ -160,7 +160,7 @@ class Methods:
         """Whether a function calls one whose tests its arguments may decide."""
         values = (getattr(s, "value", None) for s in ir.statements(function.body))
         fns = (v.fn.obj for v in values if isinstance(v, ir.Call) and isinstance(v.fn, ir.Ref))
-        return any(id(fn) not in self._spelled and self.deciding(fn) for fn in fns)
+        return any(id(fn) not in self._written and self.deciding(fn) for fn in fns)
 
     def resolved(
         self,
@@ -222,7 +222,7 @@ class Methods:
                 function = self._called_by_name(read.function)
                 lowered = dataclasses.replace(read, function=function)
                 continue
-            body = _Spelling(self, lowered, kinds, decided).block(lowered.function.body)
+            body = _Desugaring(self, lowered, kinds, decided).block(lowered.function.body)
             if body == lowered.function.body:
                 break
             function = dataclasses.replace(lowered.function, body=body)
@@ -239,25 +239,25 @@ class Methods:
             p = t * v                        require_values(t, "*")
                                              p = Vec_rmul(v, t)
         """
-        spelling = _Spelling(self, lowered, self.infer(lowered.function, given), decided)
+        desugaring = _Desugaring(self, lowered, self.infer(lowered.function, given), decided)
         checks = {stmt for stmt in ir.statements(lowered.function.body) if isinstance(stmt, ir.Do)}
 
         def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
             match stmt:
                 case ir.Assign(value=ir.Call(ir.Ref(text, obj), (a, b)) as call) if obj in BINARY:
-                    first, second = map(spelling.kind, (a, b))
+                    first, second = map(desugaring.kind, (a, b))
                     if any(_is_enum(kind.cls) for kind in (first, second)):
                         return None  # (flags are joined with flags)
-                    if second.has_methods and spelling.may_be_object(a):
+                    if second.has_methods and desugaring.may_be_object(a):
                         unknown, found = a, self.lookup.reflected(call, second.cls)
-                    elif first.has_methods and spelling.may_be_object(b):
+                    elif first.has_methods and desugaring.may_be_object(b):
                         unknown, found = b, None
                     else:
                         return None
                     asked = ir.Call(_OPERAND, (unknown, ir.Const(text)), at=call.at)
                     check = ir.Do(asked, stmt.origin)
                     if found is not None:
-                        made = spelling.called(found, call, stmt.origin)
+                        made = desugaring.called(found, call, stmt.origin)
                         return check, dataclasses.replace(stmt, value=made)
                     return None if check in checks else (check, stmt)
             return None
@@ -280,7 +280,7 @@ class Methods:
             made = copy_of(found.fn)
             self._made[key] = made
             self._keep += (found.fn, made)
-            self._spelled[id(made)] = _Method(found.style, found.name, found.original)
+            self._written[id(made)] = _Method(found.style, found.name, found.original)
             assert kind.cls is not None
             self.unbound[id(made)] = (found, kind.cls)
             self.callees.made[id(made)] = self.callees.lowered(found.fn)
@@ -296,7 +296,7 @@ class Methods:
             return None  # (of what may be a number, which nothing writes; the text asks)
         if name not in self._made:
             made = self._made[name] = _caller(name)
-            self._spelled[id(made)] = _Method("method", name, made)
+            self._written[id(made)] = _Method("method", name, made)
             self.values[id(made)] = name
         return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))
 
@@ -343,7 +343,7 @@ class Methods:
                 mark(made, checkpoint=self.variant(inside, plain, name, given, deciding).obj)
             self._made[key] = made
             self._keep += (fn, made)
-            self._spelled[id(made)] = method
+            self._written[id(made)] = method
             lowered = self.callees.lowered(fn)
             resolved, builder = self.resolved, self.callees.builder
             if fact(_checks_operands, lowered.function) and id(fn) in self.callees.unsettled:
@@ -357,9 +357,9 @@ class Methods:
         return ir.Ref(name, self._made[key])
 
     def restored(self, function: ir.Function) -> ir.Function:
-        """A function in which calls that carry no derivative are spelled as the user did."""
+        """A function in which calls that carry no derivative are written as the user did."""
         _refuse_parents(function)
-        if not self._spelled:
+        if not self._written:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
@@ -367,9 +367,9 @@ class Methods:
             if (
                 isinstance(e, ir.Call)
                 and isinstance(e.fn, ir.Ref)
-                and id(e.fn.obj) in self._spelled
+                and id(e.fn.obj) in self._written
             ):
-                return _as_written(e, self._spelled[id(e.fn.obj)])
+                return _as_written(e, self._written[id(e.fn.obj)])
             return e
 
         return ir.with_body(function, ir.rewrite(function.body, self._setter, expr))
@@ -393,7 +393,7 @@ class Methods:
         """`Model_set_rate(model, v)` as `model.rate = v`."""
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(base, value))):
-                method = self._spelled.get(id(obj))
+                method = self._written.get(id(obj))
                 if method is not None and method.style == "setter":
                     return ir.Store(ir.Attribute(base, method.name), value, stmt.origin)
         return None
@@ -427,7 +427,7 @@ def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
     return ir.Call(ir.Ref(text, method.original), args, at=call.at)
 
 
-class _Spelling(ir.Rewriter):
+class _Desugaring(ir.Rewriter):
     """One walk through a function whose names have these kinds."""
 
     def __init__(
@@ -493,7 +493,7 @@ class _Spelling(ir.Rewriter):
         """A statement with calls of functions for methods."""
         if any(kind.among for kind in self.kinds.values()):
             names = Names(all_names(self.lowered.function))
-            branches = by_class(stmt, self.kinds, self.spelled, names)
+            branches = by_class(stmt, self.kinds, self.desugared, names)
             if branches is not None:
                 return branches
             if isinstance(stmt, ir.If) and (both := by_branch(stmt, self.kinds)) is not None:
@@ -517,13 +517,13 @@ class _Spelling(ir.Rewriter):
                 return self._done(found, stmt)
         return self.inside(stmt) if ir.blocks(stmt) else stmt
 
-    def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
+    def desugared(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         """A statement where names have these kinds."""
         return self._where(kinds).resolved(stmt)
 
-    def _where(self, kinds: Mapping[str, Kind]) -> _Spelling:
+    def _where(self, kinds: Mapping[str, Kind]) -> _Desugaring:
         """The same walk where names have these kinds."""
-        return _Spelling(self.methods, self.lowered, kinds, self.given)
+        return _Desugaring(self.methods, self.lowered, kinds, self.given)
 
     def _refuse_own_setter(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt) -> None:
         """Refuse `obj.name = value` where a method of the class says what is stored."""
@@ -575,7 +575,7 @@ class _Spelling(ir.Rewriter):
         """Whether this function stands for a cached property: it reads what it stores."""
         return found.fn in self.methods.lookup.storing and found.fn is self.lowered.scope.fn
 
-    def _where_first_is(self, cls: type, args: tuple[ir.Expr, ...]) -> _Spelling:
+    def _where_first_is(self, cls: type, args: tuple[ir.Expr, ...]) -> _Desugaring:
         """The same walk where the first argument, whose method is called, is of this class."""
         if not args or not isinstance(args[0], ir.Var) or self._class(args[0]) is cls:
             return self
@@ -589,7 +589,7 @@ class _Spelling(ir.Rewriter):
 
     def _is_resolved(self, obj: Any) -> bool:
         """Whether a function was made here already, or has a rule, or carries no derivatives."""
-        if id(obj) in self.methods._spelled:
+        if id(obj) in self.methods._written:
             return True
         builder = self.methods.callees.builder
         assert builder is not None
@@ -732,8 +732,8 @@ class _Spelling(ir.Rewriter):
                 if not isinstance(fn, types.FunctionType):
                     return None
                 text = f"{base.__name__}_{name.strip('_')}"
-                spelled = f"{base.__name__}.{name}"
-                found = Found(fn, args, call.kwargs, text, "function", spelled, fn)
+                written = f"{base.__name__}.{name}"
+                found = Found(fn, args, call.kwargs, text, "function", written, fn)
                 return self.called(found, call, origin)
         return None
 

@@ -46,14 +46,14 @@ _TYPE = ir.Ref("type", type)
 def by_class(
     stmt: ir.Stmt,
     kinds: Mapping[str, Kind],
-    spelled: Callable[[ir.Stmt, Mapping[str, Kind]], ir.Stmt],
+    desugared: Callable[[ir.Stmt, Mapping[str, Kind]], ir.Stmt],
     names: Names,
 ) -> ir.Stmt | None:
     """A statement that asks something of an object of one of several classes, as a branch for
-    each; None for any other. `spelled` gives the statement where names have certain kinds."""
+    each; None for any other. `desugared` gives the statement where names have certain kinds."""
     for name in sorted(_asked(stmt)):
         among = [k for k in kinds.get(name, UNKNOWN).among if _may_have(k, name, stmt)]
-        cases = [(kind, spelled(stmt, {**kinds, name: kind})) for kind in among]
+        cases = [(kind, desugared(stmt, {**kinds, name: kind})) for kind in among]
         if all(case == stmt for _, case in cases):
             continue
         made: ir.Block = (cases[-1][1],)
@@ -366,11 +366,11 @@ def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                     made.add(method)
                     branches[id(stmt)] = _by_names(stmt, call, name, method, once, kinds)
 
-    def spelled(stmt: ir.Stmt) -> ir.Block | None:
+    def desugared(stmt: ir.Stmt) -> ir.Block | None:
         new = branches.get(id(stmt), stmt)
         return None if new is stmt else (new,)
 
-    body = ir.rewrite(lowered.function.body, spelled)
+    body = ir.rewrite(lowered.function.body, desugared)
     body = ir.without_unread(body, {name for name in once if _by_text(once[name])})
     return lowered.with_body(body, made)
 

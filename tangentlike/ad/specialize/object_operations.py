@@ -51,16 +51,16 @@ def objects_as_lists(
     lookup: MethodLookup,
 ) -> Lowered:
     """The function with a list for each object that is gone through."""
-    speller = _Speller(kinds, kind, lookup, Names(all_names(lowered.function)))
-    body = speller.block(lowered.function.body)
-    return lowered.with_body(body, speller.made) if speller.made else lowered
+    normalizer = _Normalizer(kinds, kind, lookup, Names(all_names(lowered.function)))
+    body = normalizer.block(lowered.function.body)
+    return lowered.with_body(body, normalizer.made) if normalizer.made else lowered
 
 
 def _yields(kind: Kind, lookup: MethodLookup) -> bool:
     return kind.cls is not None and lookup.iteration(kind.cls) is not None
 
 
-class _Speller(ir.Rewriter):
+class _Normalizer(ir.Rewriter):
     def __init__(
         self,
         kinds: Mapping[str, Kind],

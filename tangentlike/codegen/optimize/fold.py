@@ -326,7 +326,7 @@ class _Fold(Asking):
             return call
         merged = merge_terms(terms, self._may_merge)
         if len(merged) > 1 and self.scaled:  # `t + 0.5 * x` is `1.0 * x`, where `t = 0.5 * x`
-            fewer = merge_terms([*map(self._spelled_out, terms)], self._may_merge)
+            fewer = merge_terms([*map(self._written_out, terms)], self._may_merge)
             merged = fewer if len(fewer) < len(merged) else merged
         if any(t.coefficient == 0 for t in merged):
             return call  # `e - e` is no zero when e is infinite
@@ -370,7 +370,7 @@ class _Fold(Asking):
         writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts))
         return {n: v for n, v in found.items() if not self.meet((n, *ir.names_in(v[1])), writes)}
 
-    def _spelled_out(self, term: Product) -> Product:
+    def _written_out(self, term: Product) -> Product:
         for at, factor in enumerate(term.factors):
             if isinstance(factor, ir.Var) and factor.name in self.scaled:
                 by, x = self.scaled[factor.name]
