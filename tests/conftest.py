@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-MOST = 8  # parameters of a test function in the usual run
+MOST = 5  # parameters of a test function in the usual run
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)

@@ -194,6 +194,7 @@ def peak(df: Callable[..., Any], *args: Any) -> int:
     return found
 
 
+@pytest.mark.thorough
 def test_memory_is_that_of_the_snapshots() -> None:
     h = np.linspace(0.1, 1.0, 2_000)
     few, many = peak(tl.grad(recurrence), h, 300, 5), peak(tl.grad(stored), h, 300)

@@ -50,6 +50,7 @@ def test_sample_by_identity(features: str) -> None:
         assert outcome in ("agree", "skipped")
 
 
+@pytest.mark.thorough
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs("inplace"))
 def test_free(drawn: tuple[int, str]) -> None:
