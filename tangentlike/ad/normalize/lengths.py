@@ -40,20 +40,19 @@ class Changes:
     def resized(self, loop: ir.For) -> list[str]:
         """The sequences that a loop runs over and that may have another length on the way."""
         fixed = (*SIZED, "dict", "set")
-        # (Of what may be an array, or a list, a loop backwards is taken to leave the length alone.)
-        back = _gone_through_backwards(loop.iter)
-        names = [
-            name
-            for name in sources_of(loop.iter)
-            if self.form(name) not in fixed and (name not in back or self.form(name) == "list")
-        ]
+        names = [name for name in sources_of(loop.iter) if self.form(name) not in fixed]
+        if not names:
+            return []
         sources, items = self.context.sources(), _items_of(loop)
-        body = (
-            stmt
-            for stmt in ir.statements(loop.body)
-            if may_resize(stmt, sources) and not _changed_itself(stmt) & items
-        )
-        return self.among(names, body) if names else []
+        resizing = [stmt for stmt in ir.statements(loop.body) if may_resize(stmt, sources)]
+        # (Of what may be an array, or a list, a loop backwards is taken to leave the length alone;
+        # and those of a derivative empty stacks, which what they run over was not.)
+        back = {name for name in names if name in _gone_through_backwards(loop.iter)}
+        derived = loop.origin.place.file.startswith("<tangentlike")
+        kept = {name for name in back if derived or self.form(name) != "list"}
+        itself = frozenset[str]().union(*map(_changed_itself, resizing))
+        names = [name for name in names if name not in kept or (derived and name in itself)]
+        return self.among(names, (s for s in resizing if not _changed_itself(s) & items))
 
     def form(self, name: str) -> str:
         return self.context.kind_of(ir.Var(name)).form

@@ -6,16 +6,11 @@ program of the IR, whichever mode or pass wrote it, and cheap enough to ask anew
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 import numpy as np
 
 from ... import ir
-from ...ir.facts import Facts as Manager
-from ...ir.facts import fact
-from ...ir.index import references
 from ...ir.kind import LAYOUT_ATTRIBUTES
 from .effects import (
     MUTATORS,
@@ -24,12 +19,9 @@ from .effects import (
     PURE_METHODS,
     VIEW_METHODS,
     effect_of,
-    expr_effect,
     is_trusted,
-    own_effect,
     plain,
     stack_content,
-    stack_name,
 )
 from .facts import (
     CONTAINERS,
@@ -379,46 +371,3 @@ def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, .
 
 def _writes_first_only(fn: ir.Ref) -> bool:
     return runtime_name(fn.obj) == "add_at" or numpy_name(fn.obj) in ("at", "copyto")
-
-
-# --------------------------------------------------------------------------------------------------
-# Functions of a module that only compute: a value may be computed after they are called, too.
-
-
-def note_computing(functions: Sequence[ir.Function], facts: dict[str, Facts]) -> None:
-    """Let the facts of functions, callees before callers, say which of the others only compute."""
-    names: set[str] = set()
-    if len(functions) < 2:
-        return
-
-    def is_pure(ref: ir.Ref, known: Callable[[ir.Ref], bool]) -> bool:
-        return ref.text in names or known(ref)
-
-    for function in functions:
-        known = facts.get(function.name)
-        if known is None:
-            continue
-        calls = any(ref.text in names for ref in fact(references, function))
-        if calls:
-            pure = functools.partial(is_pure, known=known.is_pure)
-            known = replace(known, is_pure=pure, cache={}, manager=Manager())
-            facts[function.name] = known
-        if _only_computes(function, known):
-            names.add(function.name)
-
-
-def _only_computes(function: ir.Function, facts: Facts) -> bool:
-    """Whether all that a function writes is its own, nothing that it does has to happen, and it
-    reads nothing but its arguments."""
-    if function.free:
-        return False
-    writes: set[str] = set()
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Return | ir.Break):
-            effects = [expr_effect(e, facts, is_trusted(stmt)) for e in ir.expressions(stmt)]
-        else:
-            effects = [own_effect(stmt, facts)]
-        if any(e.fixed or e.pinned or OUTSIDE in e.content for e in effects):
-            return False
-        writes.update(stack_name(name) for effect in effects for name in effect.writes)
-    return not writes or not Sharing(function, facts).meet([OUTSIDE], writes)

@@ -14,7 +14,6 @@ from ...ir.index import ProgramIndex, references
 from .analyses import Analyses, Asking
 from .effects import effect_of, expr_effect, is_pure, is_trusted
 from .facts import Facts
-from .sharing import note_computing
 
 
 def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
@@ -190,7 +189,7 @@ Simplified = Callable[[ir.Function], ir.Function]
 
 
 def simplified_pairs(
-    functions: Sequence[ir.Function], simplified: Simplified, facts: dict[str, Facts]
+    functions: Sequence[ir.Function], simplified: Simplified, facts: Mapping[str, Facts]
 ) -> tuple[ir.Function, ...]:
     """All functions of a module simplified, and their tapes no longer than is read.
 
@@ -209,7 +208,6 @@ def simplified_pairs(
     (z,) = tape
     return z
     """
-    note_computing(functions, facts)
     out: list[ir.Function] = []  # last functions first: a tape is as long as is read of it
     for at in reversed(range(len(functions))):
         fwd = functions[at]
