@@ -20,7 +20,6 @@ REFUSED: dict[str, dict[str, str]] = {
         _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
     ),
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
-    "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": _each(_WAYS, "no derivative rule for np.nditer"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),

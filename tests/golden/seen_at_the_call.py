@@ -28,9 +28,10 @@ def euler_bwd(tape, y_seed):
     k_bar = zeros_like(k)
     for _ in reversed(range(steps)):
         f_tape, product, y = saved.pop()
-        # y = y + h * f(y, *args, **options)
-        y_part, k_part = f_bwd(f_tape, unbroadcast(y_bar, product) * h)
-        y_bar = accumulate(unbroadcast(y_bar, y), y_part)
+        product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
+        y_bar = unbroadcast(y_bar, y)
+        y_part, k_part = f_bwd(f_tape, product_bar * h)
+        y_bar = accumulate(y_bar, y_part)
         k_bar = accumulate(k_bar, k_part)
     return k_bar
 

@@ -74,9 +74,10 @@ def euler_bwd(tape, y_seed):
     f_scale_bar = zeros_like(f_scale)
     for _ in reversed(range(steps)):
         f_tape, product, y = saved.pop()
-        # y = y + h * f(y, *args, **options)
-        y_part, f_scale_part = f_bwd3(f_tape, unbroadcast(y_bar, product) * h)
-        y_bar = accumulate(unbroadcast(y_bar, y), y_part)
+        product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
+        y_bar = unbroadcast(y_bar, y)
+        y_part, f_scale_part = f_bwd3(f_tape, product_bar * h)
+        y_bar = accumulate(y_bar, y_part)
         f_scale_bar = accumulate(f_scale_bar, f_scale_part)
     return f_scale_bar
 
@@ -92,8 +93,9 @@ def starred_inside_grad(a, x):
     total2_bar = scalar_seed(total + euler_partial)
     total_bar = unbroadcast(total2_bar, total)
     f_scale_bar = euler_bwd(euler_tape, unbroadcast(total2_bar, euler_partial))
+    partial_x_bar = unbroadcast(total_bar, partial_x)
     f_scale_part = f_bwd2(f_tape2, unbroadcast(total_bar, partial2_x))
-    a_bar, f_scale_part2 = f_bwd(f_tape, unbroadcast(total_bar, partial_x))
-    f_scale_bar = accumulate(accumulate(f_scale_bar, f_scale_part), f_scale_part2)
-    a_bar = accumulate(a_bar, f_scale_bar)
+    f_scale_bar = accumulate(f_scale_bar, f_scale_part)
+    a_bar, f_scale_part2 = f_bwd(f_tape, partial_x_bar)
+    a_bar = accumulate(a_bar, accumulate(f_scale_bar, f_scale_part2))
     return a_bar

@@ -58,10 +58,17 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         match stmt:
             case ir.Assign(value=ir.Call(ir.Ref(obj=builtins.iter), (over,))):
                 return [_live(stmt, name, over, context)]
-        _refuse_changed(name, stmt, taking[0], changes)
+        if not _is_of_numpy(stmt):  # (`np.nditer` has no derivative, whatever is changed)
+            _refuse_changed(name, stmt, taking[0], changes)
         return _listed(stmt, name, context)
 
     return ir.with_body(function, ir.rewrite(function.body, statement))
+
+
+def _is_of_numpy(stmt: ir.Stmt) -> bool:
+    value = getattr(stmt, "value", None)
+    made = value.fn.obj if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) else None
+    return str(getattr(made, "__module__", "")).partition(".")[0] == "numpy"
 
 
 def _live(stmt: ir.Assign, name: str, over: ir.Expr, context: Context) -> ir.Assign:
