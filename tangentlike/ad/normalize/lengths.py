@@ -45,9 +45,10 @@ class Changes:
             return []
         sources, items = self.context.sources(), _items_of(loop)
         resizing = [stmt for stmt in ir.statements(loop.body) if may_resize(stmt, sources)]
-        # (Of what may be an array, or a list, a loop backwards is taken to leave the length alone;
-        # and those of a derivative empty stacks, which what they run over was not.)
-        back = {name for name in names if name in _gone_through_backwards(loop.iter)}
+        # (A loop backwards over what may be an array, or a list, is taken to leave its length
+        # alone. So is one in a derivative's text, unless it changes the list by its own name: it
+        # empties stacks, and it never runs over those.)
+        back = _gone_through_backwards(loop.iter).intersection(names)
         derived = loop.origin.place.file.startswith("<tangentlike")
         kept = {name for name in back if derived or self.form(name) != "list"}
         itself = frozenset[str]().union(*map(_changed_itself, resizing))
