@@ -252,6 +252,7 @@ def stored_by_a_method(x, w):
     return np.sum(backend_of(*arrays).stored * w)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", one_in(3, [stored_in, stored_by_a_helper, stored_by_a_method]))
 def test_what_is_put_into_it_is_not_lost(fn, monkeypatch):
     monkeypatch.setitem(globals(), "CLASSES", [Storing])

@@ -438,6 +438,7 @@ OF_OPERATORS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", one_in(4, OF_OPERATORS), ids=lambda fn: fn.__name__)
 def test_operators_of_what_methods_give(fn: Any) -> None:
     """The first operand is asked before the second, whatever is known of it."""

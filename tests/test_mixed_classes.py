@@ -261,6 +261,7 @@ def outputs(model, x):
     return np.sum(model(x)) + x[0]
 
 
+@pytest.mark.thorough
 def test_one_of_the_classes_holds_a_function():
     model = Chain(Affine(0.4), Scale(0.7), Affine(X, np.sin), Tanh(), Affine(1.3, lambda z: z * z))
     tl.check_grads(outputs, (model, X), order=2)

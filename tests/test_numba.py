@@ -498,7 +498,7 @@ print(sum(run.dispatcher.stats.cache_hits.values()))
 def test_compiled_code_is_found_again_by_another_process(tmp_path: Path) -> None:
     script = tmp_path / "rates.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept")}
+    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept"), "NUMBA_OPT": "3"}
 
     def run(rate: float) -> list[str]:
         done = subprocess.run(

@@ -536,6 +536,7 @@ def test_a_hidden_method_that_is_asked_for_by_name_is_refused() -> None:
             derivative()
 
 
+@pytest.mark.thorough
 def test_a_name_that_no_method_has_is_an_error_as_before() -> None:
     def f(x: float) -> Any:
         return named(Spring(x), "absent", x)

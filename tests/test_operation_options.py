@@ -128,7 +128,7 @@ def is_low(*values: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "family", one_in(3, ["unary", "binary", "reductions", "along", "rearranged", "matrices"], 1)
+    "family", one_in(3, ["unary", "binary", "reductions", "along", "rearranged", "matrices"], 2)
 )
 @pytest.mark.filterwarnings("ignore")
 def test_options(family: str, pytestconfig: pytest.Config) -> None:

@@ -531,6 +531,7 @@ def samples(x):
     return spread * middle + means * statistics.median(x) + both
 
 
+@pytest.mark.thorough
 def test_statistics_of_samples():
     """(Python's own were read, with the fractions that they compute with.)"""
     tl.check_grads(samples, (V,), order=2)

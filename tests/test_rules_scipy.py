@@ -10,6 +10,7 @@ import pytest
 import tangentlike as tl
 from tangentlike.frontend.primal import one_line_function
 from tangentlike.testing import check_rule
+from tests.generator import loaded
 from tests.rule_instance import check
 from tests.sampled import one_in
 
@@ -184,21 +185,41 @@ FAMILIES = {
 # Those whose quantiles have a derivative by the shapes.
 MOVING = ("lognorm", "weibull_min", "weibull_max", "pareto", "powerlaw", "fisk", "loguniform")
 MOVING += ("triang", "genpareto", "genextreme", "johnsonsu", "truncexpon", "truncnorm")
-LEVELS = ("cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+DENSITIES, LEVELS = ("logpdf", "pdf"), ("cdf", "sf", "logcdf", "logsf")
+QUANTILES = ("ppf", "isf")
 
 
-@pytest.mark.parametrize("method", ("logpdf", "pdf", *LEVELS))
-@pytest.mark.parametrize("name", one_in(9, list(FAMILIES)))
-def test_distributions_by_all_parameters(name, method):
-    """By the argument or level, the shapes, location and scale."""
+def of_methods(name, methods):
+    """The sum of what the methods give, each entry with a weight of its own; the shapes that a
+    level has no derivative by are numbers in its text. With the arguments to try it at."""
     low, high, *shapes = FAMILIES[name]
-    fn = getattr(getattr(stats, name), method)
-    x = between(low, high) + 0.1 * (name != "uniform")
-    args = [between(0.3, 0.7) if method in ("ppf", "isf") else x, *shapes, 0.1, 1.1]
-    places = range(len(args))
-    if method in LEVELS and name not in MOVING:
-        places = (0, len(args) - 2, len(args) - 1)
-    check_rule(fn, *args, check_rtol=5e-5, check_active=tuple(places), check_order=1)
+    fixed = methods != DENSITIES and name not in MOVING
+    params = ["loc", "scale", *([] if fixed else [f"shape{i}" for i in range(len(shapes))])]
+    given = [*([repr(v) for v in shapes] if fixed else params[2:]), "loc", "scale"]
+    lines = [f"def of_methods(x, {', '.join(params)}):", "    total = 0.0"]
+    for place, method in enumerate(methods):
+        call = f"stats.{name}.{method}({', '.join(['x', *given])})"
+        lines.append(f"    total += np.sum(WEIGHTS[{place}] * {call})")
+    source = "\n".join([*lines, "    return total", ""])
+    namespace = {"np": np, "stats": stats, "WEIGHTS": WEIGHTS, "__name__": "of_methods"}
+    f = loaded(source, f"{name} {methods[0]}", namespace)["of_methods"]
+    x = (
+        between(0.3, 0.7)
+        if methods == QUANTILES
+        else between(low, high) + 0.1 * (name != "uniform")
+    )
+    return f, (x, 0.1, 1.1, *([] if fixed else shapes))
+
+
+WEIGHTS = 1.5 + np.cos(np.arange(18.0)).reshape(6, 3)
+
+
+@pytest.mark.parametrize("methods", (DENSITIES, LEVELS, QUANTILES), ids=lambda names: names[0])
+@pytest.mark.parametrize("name", one_in(9, list(FAMILIES)))
+def test_distributions_by_all_parameters(name, methods):
+    """By the argument or level, the shapes, location and scale."""
+    f, args = of_methods(name, methods)
+    tl.check_grads(f, args, rtol=5e-5)
 
 
 def by_levels(x, a, b):
@@ -263,6 +284,7 @@ def diagonal(x, m, s):
     return by_number + by_vector + stats.multivariate_normal.logpdf(x, mean=m)
 
 
+@pytest.mark.thorough
 def test_multivariate_normal_of_a_diagonal():
     tl.check_grads(diagonal, (between(0.3, 0.7), between(0.3, 0.7, seed=2), 0.7), order=2)
 
@@ -600,6 +622,7 @@ def between_points(x):
     return np.sum(distance.squareform(np.exp(-matrix), checks=False) ** 2 * matrix[0, 1:3].sum())
 
 
+@pytest.mark.thorough
 def test_distances_as_a_vector_and_as_a_matrix():
     tl.check_grads(between_points, (between(0.2, 0.8, 4),), order=2)
 

@@ -102,8 +102,8 @@ def test_real_systems_with_complex_sides() -> None:
     tl.check_grads(size, (a, q), wrt=(0, 1))
 
 
-@pytest.mark.parametrize("trans", [0, 1])
-@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+@pytest.mark.parametrize("trans", one_in(2, [0, 1]))
+@pytest.mark.parametrize("shape", one_in(2, [(3,), (3, 2)], 1))
 def test_a_matrix_factored_once_and_solved_several_times(trans: int, shape: Any) -> None:
     """The first row is exchanged for another one."""
 
@@ -116,6 +116,7 @@ def test_a_matrix_factored_once_and_solved_several_times(trans: int, shape: Any)
     tl.check_grads(solved, (a, np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)), order=2)
 
 
+@pytest.mark.thorough
 def test_a_complex_matrix_factored() -> None:
     def solved(a):
         factors = linalg.lu_factor(a + 1j * a.T**2)

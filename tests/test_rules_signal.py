@@ -11,6 +11,7 @@ import tangentlike as tl
 from tangentlike.testing import check_rule
 from tests.operation_list import REFUSED
 from tests.rule_cases import array, signed, spd
+from tests.sampled import one_in
 from tests.test_operations import program, values
 
 signal = pytest.importorskip("scipy.signal")
@@ -73,8 +74,8 @@ def test_refusals_say_what_to_write_instead(name: str) -> None:
         tl.grad(program(call))(*values((5,)))
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("coefficients", [(3, 3), (2, 3), (3, 2)])
+@pytest.mark.parametrize("size", one_in(3, [1, 2, 5]))
+@pytest.mark.parametrize("coefficients", one_in(3, [(3, 3), (2, 3), (3, 2)]))
 def test_a_filter_from_a_state_to_a_state(size: int, coefficients: tuple[int, int]) -> None:
     """Whatever is longer, the signal or what the filter remembers."""
     rng = np.random.default_rng(size)

@@ -158,6 +158,7 @@ def test_text_for_any_types() -> None:
             assert getattr(mirror, name) == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_what_a_method_writes() -> None:
     def writes(x, s):
         q = Stack([])
