@@ -138,6 +138,9 @@ class LanguageWriter(Writer):
                 self.line(depth + 1, text)
         tried = self.scope
         names = r.choice([error, f"{error} as err", f"(KeyError, {error})"])
+        if names.endswith(" as err"):
+            self.line(depth, "except KeyError as other:")
+            self.line(depth + 1, "raise other")
         handled = self.indented(depth, f"except {names}:", before)
         if r.random() < 0.4:
             tried = self.indented(depth, "else:", tried)

@@ -44,7 +44,6 @@ from .source import Source, find_definition
 from .survey import Survey, survey
 
 _ISINSTANCE = ir.Ref("isinstance", isinstance)
-_IS = ir.Ref("is", operator.is_)
 _EVERYTHING = ir.Ref("BaseException", BaseException)
 _JUMPS = (ir.Return, ir.Break, ir.Continue)
 _TELLING = (
@@ -98,7 +97,9 @@ class Attempt:
         chain = _told(self.handlers[-1], error)
         for handler in reversed(self.handlers[:-1]):
             test = ir.Call(_ISINSTANCE, (ir.Var(error), handler.classes))
-            chain = (ir.If(test, _told(handler, error), chain, handler.origin),)
+            serves = names.fresh(_question(handler.classes))  # (a sweep back needs no more)
+            branch = ir.If(ir.Var(serves), _told(handler, error), chain, handler.origin)
+            chain = (ir.Assign(serves, test, handler.origin), branch)
         return self._attempt(self.body, caught, error, names, (self.orelse, chain))
 
     def _finally(self, body: ir.Block, names: Names) -> list[Any]:
@@ -140,27 +141,25 @@ class Attempt:
         """
         before, body, after = without_jumps(body, names)
         fine, handling = then
-        failed = error or names.fresh("failed")
+        failed = names.fresh("failed")
         pieces = _pieces(body, handling)
         then = ((*after, *fine), handling)
         if len(pieces) == 1:
-            return [*before, self._piece(body, caught, (failed, bool(error)), names, then)]
+            return [*before, self._piece(body, caught, (failed, error), names, then)]
         made: list[Any] = []
         flag = ""
         for piece in pieces:
             last, flag = flag, failed if piece is pieces[-1] else names.fresh(failed)
-            one: Any = self._piece(piece, caught, (flag, bool(error)), names, ((), ()))
+            raised = names.fresh("raised") if error else ""
+            noted = (ir.Assign(error, ir.Var(raised), self.origin),) if error else ()
+            one: Any = self._piece(piece, caught, (flag, raised), names, ((), noted))
             if last:
-                one = self._where(
-                    last, (ir.Assign(flag, ir.Var(last), self.origin),), (one,), error
-                )
+                one = self._where(last, (ir.Assign(flag, ir.Var(last), self.origin),), (one,))
             made.append(one)
-        return [*before, *made, self._where(flag, handling, then[0], error)]
+        return [*before, *made, self._where(flag, handling, then[0])]
 
-    def _where(self, flag: str, failed: ir.Block, well: ir.Block, error: str) -> ir.If:
+    def _where(self, flag: str, failed: ir.Block, well: ir.Block) -> ir.If:
         """What is done where an attempt failed, and where it went well."""
-        if error:
-            return ir.If(ir.Call(_IS, (ir.Var(flag), ir.Const(None))), well, failed, self.origin)
         if failed:
             return ir.If(ir.Var(flag), failed, well, self.origin)
         return ir.If(ir.Call(NOT, (ir.Var(flag),)), well, (), self.origin)
@@ -169,19 +168,23 @@ class Attempt:
         self,
         body: ir.Block,
         caught: ir.Expr,
-        flag: tuple[str, bool],
+        noted: tuple[str, str],
         names: Names,
         then: tuple[ir.Block, ir.Block],
     ) -> ir.Try:
-        """A `Try` of a body without jumps; `flag` is the name that tells whether it failed, and
-        whether by the exception itself."""
+        """A `Try` of a body without jumps, with the name of what tells whether it failed, and that
+        of the exception (if it is read)."""
         copies: ir.Block = ()
         if self.repeated and body:
             body, copies = _apart(body, names)
-        failed, by_exception = flag
-        name = names.fresh("raised") if by_exception else ""
         whole = (*body, ir.Tried(self.origin), *copies, *then[0])
-        return ir.Try(caught, whole, then[1], self.origin, failed, name)
+        return ir.Try(caught, whole, then[1], self.origin, *noted)
+
+
+def _question(classes: ir.Expr) -> str:
+    """What the answer is called to whether a handler serves: `is_ValueError`."""
+    last = classes.text.rpartition(".")[2] if isinstance(classes, ir.Ref) else ""
+    return f"is_{last}" if last.isidentifier() else "serves"
 
 
 def _each(classes: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -271,7 +274,7 @@ def _told(handler: Handler, error: str) -> ir.Block:
 def refuse_contents(function: ir.Function) -> None:
     """Refuse to take anything out of a caught exception: it may carry derivatives."""
     stmts = list(ir.statements(function.body))
-    caught = {s.failed for s in stmts if isinstance(s, ir.Try) and s.caught}
+    caught = {s.caught for s in stmts if isinstance(s, ir.Try) and s.caught}
     while caught:
         assigned = (s for s in stmts if isinstance(s, ir.Assign) and isinstance(s.target, str))
         copies = ((str(s.target), s.value.name) for s in assigned if isinstance(s.value, ir.Var))

@@ -249,9 +249,9 @@ class Try(If):
     """`try`: the statements of `body` up to `Tried()`, the rest of `body` after them, or `orelse`
     where they raised an exception of the classes `test`.
 
-    It binds `failed` (unless this is empty): whether an exception was caught or, with `caught`, a
-    name for Python's `as`, the exception itself or None. So this is an `If` of which one knows only
-    afterwards which block counts. A body that raised counts for nothing: where it had changed
+    It binds `failed` (unless this is empty): whether an exception was caught; and where one was,
+    `caught` (unless this is empty), which is the exception. So this is an `If` of which one knows
+    only afterwards which block counts. A body that raised counts for nothing: where it had changed
     something before, the reverse sweep refuses.
     """
 

@@ -401,10 +401,7 @@ def condition(stmt: ir.If) -> ir.Expr | None:
         return stmt.test
     if ends_by_raising(stmt.orelse):
         return None
-    failed = ir.Var(stmt.failed)
-    if stmt.caught:
-        return ir.Call(ir.Ref("is", operator.is_), (failed, ir.Const(None)))
-    return ir.Call(ir.Ref("not", operator.not_), (failed,))
+    return ir.Call(ir.Ref("not", operator.not_), (ir.Var(stmt.failed),))
 
 
 def _append(block: ir.Block, more: ir.Block) -> ir.Block:

@@ -193,8 +193,10 @@ class _Sweep:
         tried, rest = ir.tried_and_rest(stmt)
         orelse, caught = self.block(stmt.orelse, after, leave)
         kept, after = self.block(rest, after, leave)
-        if stmt.failed and not (after | caught) & defines:
-            stmt = dataclasses.replace(stmt, failed="", caught="")
+        if stmt.failed and not (after | caught) & self.live.mask((stmt.failed,)):
+            stmt = dataclasses.replace(stmt, failed="")
+        if stmt.caught and not caught & self.live.mask((stmt.caught,)):
+            stmt = dataclasses.replace(stmt, caught="")
         before = exposed_before(tried, after | caught, self.live)
         body = stmt.body if kept is rest else (*tried, *kept)
         return _with_blocks(stmt, [body, orelse]), (before | caught) & ~defines | uses

@@ -308,9 +308,7 @@ def _noted(stmt: ir.Try) -> tuple[list[Any], ...]:
     """What notes that a `try` went well, and what notes that it did not."""
     if not stmt.failed:
         return ()
-    error = gast.Name(stmt.caught, LOAD, None, None) if stmt.caught else gast.Constant(True, None)
-    fine = gast.Constant(None if stmt.caught else False, None)
-    ends = (fine, error)
+    ends = (gast.Constant(False, None), gast.Constant(True, None))
     return tuple([gast.Assign([bound_name(stmt.failed)], value, None)] for value in ends)
 
 
