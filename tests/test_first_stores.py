@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.codegen.optimize import Facts
+from tangentlike.codegen.optimize import Facts, simplified
 from tangentlike.codegen.optimize.contracted import stored_first
 from tangentlike.codegen.optimize.facts import derived
 from tangentlike.codegen.print import show
@@ -342,3 +342,50 @@ def test_jacobians_of_what_is_filled_and_returned():
     found = tl.jacrev(returned, wrt=(0, 1))(*args)
     for one, other in zip(found, tl.jacfwd(returned, wrt=(0, 1))(*args)):
         np.testing.assert_allclose(one, other)
+
+
+def _lists_of_arrays_then_of_lists(x: Any, y: Any) -> Any:
+    p = [x * y, y]
+    s = np.sum(p[0] * np.sin(p[1]))
+    p = [[x, y * 2.0], [y * x, x]]
+    q = p[1]
+    for k in range(2):
+        s = s + np.sum(q[k] * p[0][k] * p[1][k])
+    return s
+
+
+def _dicts_of_arrays_then_of_lists(x: Any, y: Any) -> Any:
+    p = {"w": x * y, "v": y}
+    s = np.sum(p["w"] * np.sin(p["v"]))
+    p = {"w": [x, y * 2.0], "v": [y * x, x]}
+    q = p["w"]
+    for k in range(2):
+        s = s + np.sum(q[k] * p["v"][k] * p["w"][k])
+    return s
+
+
+@pytest.mark.parametrize("fn", [_lists_of_arrays_then_of_lists, _dicts_of_arrays_then_of_lists])
+def test_one_name_for_adjoints_of_two_structures(fn: Any) -> None:
+    """`p_bar` is the adjoint of two lists, one after the other: `+=` would lengthen an item of
+    the second, where it adds to one of the first."""
+    x, y = RNG.normal(size=3), RNG.normal(size=3)
+    df = tl.grad(fn, wrt=("x", "y"), example=(x, y))
+    given = tl.grad(fn, wrt=("x", "y"))(x, y)
+    for made, expected in zip(df(x, y), given, strict=True):
+        np.testing.assert_allclose(made, expected)
+    assert "add_at(p_bar, " in df.source and "p_bar[" in df.source
+    check_grads(fn, (x, y), order=2)
+
+
+def test_what_is_known_of_adjoints_follows_their_names() -> None:
+    text = """a_bar = np.zeros_like(a)
+f(a_bar)
+a2_bar = np.zeros_like(a2)
+f(a2_bar)
+return 0.0"""
+    array, items = Kind("array", "float", ("n!",)), Kind("list", items=(Kind("array"),))
+    for second, form in ((array, "array"), (items, "unknown")):
+        known = Facts(kinds={"a": array, "a2": second}, original={"a2": "a"})
+        made, after = simplified(derived(program(text, {"np": np})), known)
+        assert show(made.body).count("a_bar = ") == 2
+        assert after.kind_behind("a_bar").form == form

@@ -98,7 +98,7 @@ def test_generated_derivatives(features, monkeypatch):
         wrt = tuple(n for n, a in zip(names, arguments, strict=True) if not isinstance(a, int))
         request = pipeline.Request("value_and_grad", wrt, False)
         with monkeypatch.context() as without:
-            without.setattr(builder, "simplify", lambda function, facts: function)
+            without.setattr(builder, "simplified", lambda function, facts: (function, facts))
             try:
                 plain = pipeline.derive(fn, request)
             except TangentlikeError:

@@ -58,7 +58,8 @@ class Context:
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
-    one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives.
+    one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives;
+    `derivatives` says of adjoints and tangents of which names they are.
     """
 
     kinds: dict[str, Kind]
@@ -73,6 +74,7 @@ class Context:
     alike: bool = False
     shaped: dict[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
+    derivatives: dict[str, str] = field(default_factory=dict)
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:

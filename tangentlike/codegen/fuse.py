@@ -23,7 +23,7 @@ from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from ..ir.names import Names
 from ..rules.twins import twin
-from .optimize.facts import Facts, floating_names
+from .optimize.facts import Facts
 from .optimize.facts import numpy_name as name_in_numpy
 
 # CuPy's `fuse` knows no `abs(x)`, no `+x`, and no power of a number.
@@ -72,7 +72,6 @@ class _Fusing(ir.Rewriter):
     def __init__(self, fn: ir.Function, facts: Facts, scope: Scope, names: Names) -> None:
         self.made: list[ir.Function] = []
         self._fn, self._facts, self._scope, self._names = fn, facts, scope, names
-        self._floating = floating_names(fn, facts)
         self._by_text: dict[Any, ir.Ref] = {}
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
@@ -92,7 +91,7 @@ class _Fusing(ir.Rewriter):
 
     def _is_array(self, leaf: ir.Expr) -> bool:
         """Whether a value carries a derivative and is not known to be a number."""
-        if not isinstance(leaf, ir.Var) or leaf.name not in self._floating:
+        if not isinstance(leaf, ir.Var) or leaf.name not in self._facts.floating:
             return False
         return self._facts.kind(leaf.name).form != "number"
 

@@ -67,7 +67,7 @@ from ..analysis.outside import Outside
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
 from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
-from ..codegen.optimize import Facts, simplify
+from ..codegen.optimize import Facts, simplified
 from ..codegen.optimize.facts import is_computation, shares_memory
 from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
@@ -728,6 +728,7 @@ class Builder:
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
                 floating=active,
+                derivatives=context.derivatives,
                 real=context.real,
                 alias=context.numpy_alias,
                 foreign=isinstance(self.book.book, ForeignBook),
@@ -740,7 +741,7 @@ class Builder:
         facts = self.facts[function.name]
         if self.tries and any(function.name == callee.name for callee in self.callees.functions):
             facts = dataclasses.replace(facts, tried=True)
-        made = simplify(function, facts)
+        made, self.facts[function.name] = simplified(function, facts)
         check_program(made)
         return made
 

@@ -52,6 +52,7 @@ class Tangents:
         """A tangent has the form and shape of its primal."""
         for name in names:
             kind = self.kind_of(ir.Var(name))
+            self.context.derivatives[self.dots[name]] = name
             if kind.cls is SHADOW.cls:
                 self.context.kinds[self.dots[name]] = SHADOW
             if kind.form in _NUMERIC:

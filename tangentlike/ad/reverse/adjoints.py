@@ -79,6 +79,7 @@ class Adjoints:
         """The adjoint variable of a name."""
         if name not in self.bars:
             self.bars[name] = self.context.names.fresh(f"{name}_bar")
+            self.context.derivatives[self.bars[name]] = name
         return ir.Var(self.bars[name])
 
     def adjoint(self, name: str) -> ir.Expr:

@@ -35,7 +35,7 @@ from .analyses import (
 )
 from .coalesce import coalesce_names, name_after_users, of_statements
 from .dead import remove_dead_code, tidy_branches
-from .facts import Facts, derived_kinds, floating_names
+from .facts import Facts, about_derivatives
 from .fold import fold_algebra, write_out_logistic
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
@@ -43,7 +43,7 @@ from .shapes import drop_real_parts
 from .stacks import keep_invariants, remove_unread_stacks
 from .updates import keep_entries, restore_updates, take_entries
 
-__all__ = ["PASSES", "Facts", "simplify"]
+__all__ = ["PASSES", "Facts", "simplified", "simplify"]
 
 Pass = Callable[[ir.Function, Facts], ir.Function]
 # Each with the forms of statements that it needs, all of them; none: it always runs.
@@ -80,18 +80,21 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar = 2.0 * r
     return w_bar
     """
-    function, manager, given = ir.distinct(function), Manager(), facts
-    kinds = {**facts.kinds, **derived_kinds(function, facts)}
-    floating = facts.floating | floating_names(function, facts)
-    facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=manager)
+    return simplified(function, facts)[0]
+
+
+def simplified(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]:
+    """The same, and what is known of the program by the names that it has then."""
+    function = ir.distinct(function)
+    facts = replace(about_derivatives(function, facts), cache={}, manager=Manager())
     asked = [facts]
     try:
-        return _simplified(function, facts, asked)
+        made = _simplified(function, facts, asked)
+        # (What comes after asks the same of the same statements.)
+        return made, replace(asked[-1], cache=of_statements(asked[-1]), manager=Manager())
     finally:
-        known = of_statements(asked[-1])
         for each in asked:
             each.forget()
-        given.cache.update(known)  # (what comes after asks the same of the same statements)
 
 
 def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.Function:

@@ -18,6 +18,7 @@ from ...frontend.naming import names_of
 from ...ir.facts import Facts as Manager
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
+from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from .analyses import Analyses
 from .effects import Effect
@@ -90,6 +91,7 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
                 and {name, source} <= fact(derived_names, function)
                 and _is_of_temporary(source, facts)
                 and facts.kind(name).form == facts.kind(source).form
+                and _is_true_of(source, facts.behind.get(name, UNKNOWN), facts)
                 and not {name, source} & {*pairs, *pairs.values()}
             ):
                 pairs[name] = source
@@ -110,6 +112,11 @@ def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
         and not conflicts[source] & found.live.mask((name,))
     }
     return _renamed(function, renaming) if renaming else function
+
+
+def _is_true_of(name: str, known: Kind, facts: Facts) -> bool:
+    """Whether a kind of what another adjoint is of is one of what this adjoint is of."""
+    return known.join(facts.behind.get(name, UNKNOWN)) == known
 
 
 _END = re.compile(r"_(?:bar|dot)(\d*)$")
@@ -247,26 +254,24 @@ def _target_var(target: ir.Target) -> ir.Expr | None:
 
 def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
     """Facts of a merged name are what is true of all its parts."""
-    kinds, floating, temporaries = dict(facts.kinds), set(facts.floating), set(facts.temporaries)
+    kinds, behind = dict(facts.kinds), dict(facts.behind)
+    floating, temporaries = set(facts.floating), set(facts.temporaries)
     for old, new in renaming.items():
         if new in kinds:
             kinds[new] = kinds[new].join(facts.kind(old))
+        if new in behind:
+            behind[new] = behind[new].join(facts.behind.get(old, UNKNOWN))
         if old not in floating:
             floating.discard(new)
         if old not in temporaries:
             temporaries.discard(new)
     # What statements do rests on the forms of names, and on which hold floats: not on shapes.
+    joined = replace(facts, kinds=kinds, behind=behind, floating=frozenset(floating))
     same = floating == facts.floating and all(
-        kinds[name].form == facts.kind(name).form for name in renaming.values() if name in kinds
+        joined.kind_behind(name).form == facts.kind_behind(name).form for name in renaming.values()
     )
-    return replace(
-        facts,
-        kinds=kinds,
-        floating=frozenset(floating),
-        temporaries=frozenset(temporaries),
-        cache=of_statements(facts) if same else {},
-        manager=Manager(),
-    )
+    cache = of_statements(facts) if same else {}
+    return replace(joined, temporaries=frozenset(temporaries), cache=cache, manager=Manager())
 
 
 def of_statements(facts: Facts) -> dict[Any, tuple[Any, Any]]:
@@ -323,12 +328,19 @@ def plainly_named(
 def _known_by(new: Mapping[str, str], facts: Facts) -> Facts:
     """What is known of names, by their new names (which others had that are no more)."""
     given = frozenset(new.values())
-    kinds = {name: kind for name, kind in facts.kinds.items() if name not in given}
-    kinds.update((new[name], kind) for name, kind in facts.kinds.items() if name in new)
+
+    def by_new_names(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+        found = {name: kind for name, kind in kinds.items() if name not in given}
+        found.update((new[name], kind) for name, kind in kinds.items() if name in new)
+        return found
+
     floating = (facts.floating - given - new.keys()).union(
         new[name] for name in new if name in facts.floating
     )
-    return replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())
+    kinds, behind = by_new_names(facts.kinds), by_new_names(facts.behind)
+    return replace(
+        facts, kinds=kinds, behind=behind, floating=floating, cache={}, manager=Manager()
+    )
 
 
 def _respelled(function: ir.Function, new: Mapping[str, str]) -> ir.Function:

@@ -25,7 +25,7 @@ import numpy as np
 from ... import ir
 from ...analysis.memory import surely_basic
 from ...ir.facts import fact
-from ...ir.index import ProgramIndex, references
+from ...ir.index import references
 from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import index_kind, key_parts
@@ -449,8 +449,6 @@ class _First(Asking):
             case ir.Do(ir.Call(ir.Ref(obj=obj), (ir.Var(name) as bar, key, value), ())) if (
                 obj is add_at
             ):
-                if not self._is_number_or_array(value):
-                    return stmt  # (it may be a list, which `+=` would put at the end of another)
                 held = self.facts.kind_behind(name)
                 place = held.form == "dict" or self._kind_of(key).integer or _is_integer(key)
                 if held.form in ("list", "tuple", "dict") and place:
@@ -458,17 +456,6 @@ class _First(Asking):
                     if item.form in ("number", "array") and item.dtype == "float":
                         return ir.Update(ir.Index(bar, key), IADD, value, stmt.origin)
         return stmt
-
-    def _is_number_or_array(self, value: ir.Expr) -> bool:
-        """Whether a value is surely one, whatever is known of other values by its name."""
-        if not isinstance(value, ir.Var):
-            return _is_product(value)
-        index = fact(ProgramIndex, self.function)
-        made = [index.statements[n] for n in index.definitions.get(value.name, ())]
-        return bool(made) and all(
-            isinstance(s, ir.Update) or (isinstance(s, ir.Assign) and _is_product(s.value))
-            for s in made
-        )
 
     def _stored(
         self, stmt: ir.Update, name: str, key: ir.Expr, before: Sequence[ir.Expr]
@@ -496,17 +483,6 @@ class _First(Asking):
 
     def _kind_of(self, expr: ir.Expr) -> Kind:
         return self.facts.kind(expr.name) if isinstance(expr, ir.Var) else Kind()
-
-
-_PRODUCTS = (operator.mul, operator.truediv, operator.matmul, operator.neg, operator.pow)
-
-
-def _is_product(expr: ir.Expr) -> bool:
-    """Whether a value is surely a number or an array: a product, or what NumPy computes."""
-    match expr:
-        case ir.Call(ir.Ref(obj=obj)):
-            return any(obj is op for op in _PRODUCTS) or bool(numpy_name(obj))
-    return False
 
 
 def _made_of_zeros(stmt: ir.Stmt) -> str | None:

@@ -8,7 +8,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -197,6 +197,9 @@ class Facts:
     `kinds`: of names, where known. `is_pure`: whether applying an operation only computes
     (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
     whether the result of an operation may share memory with an argument (None: not known).
+    `derivatives`: of adjoints and tangents, what they are of (None: as the names of a program that
+    was written by hand say); `behind`: the kinds of these values, where known, by the names that
+    their adjoints and tangents have now.
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
     values occur. `alias`: how the program spells its array module, `foreign`: whether it is another
@@ -209,6 +212,8 @@ class Facts:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     is_pure: Callable[[ir.Ref], bool] = lambda ref: False
     shares_memory: Callable[[ir.Ref], bool | None] = lambda ref: None
+    derivatives: Mapping[str, str] | None = None
+    behind: Mapping[str, Kind] = field(default_factory=dict)
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
     floating: frozenset[str] = frozenset()
@@ -230,10 +235,8 @@ class Facts:
 
     def kind_behind(self, name: str) -> Kind:
         """What is known of a name or, of the adjoint or tangent of a value, of that value."""
-        kind, derived = self.kind(name), DERIVED_NAME.match(name)
-        while kind.form == "unknown" and derived is not None:
-            kind, derived = self.kind(derived["primal"]), DERIVED_NAME.match(derived["primal"])
-        return kind
+        kind = self.kind(name)
+        return self.behind.get(name, UNKNOWN) if kind.form == "unknown" else kind
 
     def about(self, ref: ir.Ref) -> Profile:
         """What is known of an operation (looked up once for each)."""
@@ -308,27 +311,45 @@ def derived_names(function: ir.Function) -> frozenset[str]:
     return frozenset(ours - theirs)
 
 
-def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
+def _derivatives(function: ir.Function, facts: Facts) -> dict[str, str]:
+    """Adjoints and tangents that only a transform binds, and what they are of."""
+    names = fact(derived_names, function)
+    if facts.derivatives is not None:
+        return {n: primal for n, primal in facts.derivatives.items() if n in names}
+    found = ((n, DERIVED_NAME.match(n)) for n in names)
+    return {n: match["primal"] for n, match in found if match is not None}
+
+
+def about_derivatives(function: ir.Function, facts: Facts) -> Facts:
+    """The same facts, with what follows for adjoints and tangents from what they are of."""
+    derivatives = _derivatives(function, facts)
+    behind = {name: facts.kind_behind(primal) for name, primal in derivatives.items()}
+    return replace(
+        facts,
+        kinds={**facts.kinds, **_derived_kinds(behind, facts)},
+        floating=facts.floating | _floating_names(derivatives, facts),
+        derivatives={},
+        behind={**facts.behind, **behind},
+    )
+
+
+def _floating_names(derivatives: Mapping[str, str], facts: Facts) -> frozenset[str]:
     """Names that carry derivatives, hence hold no integers: adjoints, tangents, their primals."""
-    found = {n: DERIVED_NAME.match(n) for n in fact(derived_names, function)}
-    adjoints = {n for n, match in found.items() if match}
-    primals = {match["primal"] for match in found.values() if match}
     known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
     others = {n for n, kind in facts.kinds.items() if kind.discrete or kind.form in CONTAINERS}
-    others |= {n for n, match in found.items() if match and match["primal"] in others}
-    return frozenset((adjoints | primals | known) - others)
+    others |= {n for n, primal in derivatives.items() if primal in others}
+    return frozenset({*derivatives, *derivatives.values(), *known} - others)
 
 
-def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
+def _derived_kinds(behind: Mapping[str, Kind], facts: Facts) -> dict[str, Kind]:
     """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory. (Of
     other modules than NumPy it may be an array without axes, which `+=` writes in place.)"""
-    found: dict[str, Kind] = {}
-    for name in () if facts.foreign else fact(derived_names, function):
-        match = DERIVED_NAME.match(name)
-        kind = UNKNOWN if match is None else facts.kind(match["primal"])
-        if kind.form == "number" and not kind.discrete and name not in facts.kinds:
-            found[name] = Kind("number", kind.dtype, ())
-    return found
+    return {
+        name: Kind("number", kind.dtype, ())
+        for name, kind in behind.items()
+        if kind.form == "number" and not kind.discrete and name not in facts.kinds
+        if not facts.foreign
+    }
 
 
 # --------------------------------------------------------------------------------------------------
