@@ -686,3 +686,179 @@ def test_without_numba_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tl.TangentlikeError, match="needs Numba") as caught:
         tl.grad(lambda x: x * x * x, target="numba")(1.0)
     assert re.search(r"tangentlike\[numba\]", caught.value.hint or "")
+
+
+# --------------------------------------------------------------------------------------------------
+# Stacks of numbers as arrays.
+
+
+def counted_up(x, y):
+    s = 1.0
+    for t in range(1, len(y)):
+        s = np.sin(s * x) * y[t]
+    return s
+
+
+def counted_down(x, y):
+    s = 1.0
+    for t in range(len(y) - 1, -1, -1):
+        s = np.sin(s * x) * y[t]
+    for t in reversed(range(3)):
+        s = np.sin(s * x) * y[t]
+    return s
+
+
+def from_a_lag(x, y, lag):
+    s = 1.0
+    for t in range(lag, len(y)):
+        s = np.sin(s * x) * y[t % len(y)]
+    return s
+
+
+def in_branches(x, y):
+    s = 1.0
+    for t in range(len(y)):
+        if y[t] > 0.0:
+            s = np.sin(s * x) * y[t]
+        else:
+            s = s * s * x
+        flag = s > 0.5
+        if flag:
+            s = s * s
+    return s
+
+
+def without_a_variable(x, n):
+    for _ in range(n):
+        for _ in range(2):
+            x = np.sin(x) * x
+        x = x * x
+    return x
+
+
+def read_underscore(x, n):
+    for _ in range(n):
+        x = np.sin(x) * (x + _)
+    return x
+
+
+def triangles(x, n):
+    s = 1.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            s = np.sin(s * x) + 0.1 * j
+        for j in range(i):
+            s = np.cos(s * x) + 0.1 * j
+        for j in range(i - 1, -1, -1):
+            s = np.sin(s) * x + 0.1 * j
+    return s
+
+
+def left_early(x, y):
+    s = 0.0
+    for t in range(len(y)):
+        s = s * x + y[t] ** 2
+        if s > 2.0:
+            break
+        s = np.sin(s) * x
+    return s
+
+
+def returns_early(x, y):
+    s = 1.0
+    for t in range(len(y)):
+        s = s * x + y[t] ** 2
+        if s > 2.0:
+            return s * x
+        s = np.sin(s) * x
+    return s
+
+
+def of_complex(x, y):
+    z = 1.0 + 0.0j
+    for t in range(len(y)):
+        z = z * (x + 1j * y[t])
+    return z.real
+
+
+Y = np.array([0.3, -0.4, 0.9, 0.2, -0.7, 0.5])
+AS_ARRAYS = [
+    (counted_up, (1.1, Y), 1),
+    (counted_up, (1.1, Y[:1]), 1),
+    (counted_down, (1.1, Y), 2),
+    (from_a_lag, (1.1, Y, 2), 1),
+    (from_a_lag, (1.1, Y, -2), 1),
+    (from_a_lag, (1.1, Y[:4], 6), 1),
+    (in_branches, (1.1, Y), 4),
+    (in_branches, (1.1, Y[:0]), 4),
+    (without_a_variable, (0.7, 3), 2),
+    (without_a_variable, (0.7, -1), 2),
+    (read_underscore, (0.7, 3), 1),
+    (triangles, (0.7, 4), 3),
+    (triangles, (0.7, 0), 3),
+    (left_early, (1.1, Y), 0),
+    (left_early, (4.0, Y), 0),
+    (returns_early, (1.1, Y), 0),
+    (returns_early, (4.0, Y), 0),
+    (of_complex, (1.1, Y), 1),
+]
+
+
+@pytest.mark.parametrize(("fn", "args", "arrays"), AS_ARRAYS)
+def test_stacks_of_numbers_are_arrays(fn: Any, args: tuple[Any, ...], arrays: int) -> None:
+    df = tl.value_and_grad(fn, target="numba")
+    value, gradient = df(*args)
+    assert df.source.count("np.empty(") >= arrays and (arrays > 0) == ("append" not in df.source)
+    want, other = tl.value_and_grad(fn)(*args)
+    assert value == pytest.approx(want, rel=1e-13)
+    assert gradient == pytest.approx(other, rel=1e-12)
+    step = 1e-6
+    high, low = fn(args[0] + step, *args[1:]), fn(args[0] - step, *args[1:])
+    assert gradient == pytest.approx((high - low) / (2 * step), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("fn", [counted_up, in_branches, left_early])
+def test_stacks_of_numbers_at_order_two(fn: Any) -> None:
+    def slope(x: float, y: Any) -> Any:
+        return tl.grad(fn)(x, y)
+
+    found = tl.grad(slope, target="numba")(1.1, Y)
+    assert found == pytest.approx(tl.grad(slope)(1.1, Y), rel=1e-12)
+    step = 1e-5
+    difference = (tl.grad(fn)(1.1 + step, Y) - tl.grad(fn)(1.1 - step, Y)) / (2 * step)
+    assert found == pytest.approx(difference, rel=1e-6)
+
+
+def banded(x, n):
+    s = 1.0
+    for i in range(n):
+        for j in range(i, min(i + 2, n)):
+            s = np.sin(s * x) + 0.1 * j
+    return s
+
+
+def while_it_lasts(x, n):
+    while n > 0:
+        x = np.sin(x) * x
+        n = n - 1
+    return x
+
+
+@pytest.mark.parametrize("fn", [banded, while_it_lasts])
+def test_stacks_stay_lists_where_arrays_would_be_longer(fn: Any) -> None:
+    df = tl.grad(fn, target="numba")
+    assert df(0.7, 5) == pytest.approx(tl.grad(fn)(0.7, 5), rel=1e-12)
+    assert "append" in df.source and "np.empty" not in df.source
+
+
+def test_results_of_compiled_code_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dtype of what Numba gives is equal to that of its arguments, and another object."""
+
+    def squares(y):
+        return np.sum(y * y)
+
+    df = tl.grad(squares, target="numba")
+    df(Y), df(Y)
+    monkeypatch.setattr("tangentlike.api.calls.finished", None)  # (the long way)
+    np.testing.assert_allclose(df(Y), 2.0 * Y)
+    np.testing.assert_allclose(df(df(Y)), 4.0 * Y)

@@ -167,7 +167,7 @@ class _Written:
             if value.dtype.kind not in "fiub":
                 raise _NotPlain
             dtype = self.constant(value.dtype)
-            self.test(f"{name}.shape == {value.shape!r} and {name}.dtype is {dtype}")
+            self.test(f"{name}.shape == {value.shape!r} and {_same_dtype(name, dtype)}")
             self.arrays.append(name)
         elif kind is complex:
             raise _NotPlain
@@ -219,7 +219,7 @@ class _Written:
             self.check(f"type({bar}) in numbers")
             return f"float({bar})"
         if kind is np.ndarray and value.dtype.kind == "f":
-            same = f"{bar}.shape == {value.shape!r} and {bar}.dtype is {name}.dtype"
+            same = f"{bar}.shape == {value.shape!r} and {_same_dtype(bar, f'{name}.dtype')}"
             self.check(f"type({bar}) is ndarray and {same}")
             self.bars.append(bar)
             return bar
@@ -289,6 +289,11 @@ class _Written:
         if self.bars:
             both = f"{_tuple(self.bars)}, {_tuple(self.arrays)}"
             self.check(f"not (({views}) and is_base({both}))")
+
+
+def _same_dtype(name: str, dtype: str) -> str:
+    """Whether an array has a dtype. (Most are one object, those of compiled code are not.)"""
+    return f"({name}.dtype is {dtype} or {name}.dtype == {dtype})"
 
 
 def _with_fields(value: Any, items: list[Any]) -> Any:

@@ -8,6 +8,7 @@ that no form takes is refused by Numba when it compiles.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -571,6 +572,19 @@ def _reversed(rounds: Any) -> Any:
     if isinstance(rounds, (types.Array, types.BaseTuple, types.List, types.ListType)):
         return lambda rounds: rounds[::-1]
     return None
+
+
+@_form(operator.getitem)
+def _getitem(rounds: Any, key: Any) -> Any:
+    if not isinstance(rounds, types.RangeType) or not isinstance(key, types.SliceType):
+        return None
+
+    def some(rounds: Any, key: Any) -> Any:
+        start, stop, step = key.indices(len(rounds))
+        first, last = rounds.start + start * rounds.step, rounds.start + stop * rounds.step
+        return range(first, last, step * rounds.step)
+
+    return some
 
 
 def _reduction(function: Any, reduced: Any = None, one_by_one: bool = True) -> None:

@@ -16,20 +16,30 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
+from ..codegen.optimize.facts import Facts
 from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
+from ..rules.book import RuleBook
 from .compiling import compiled, numba_module
+from .stacks import stacks_as_arrays
 
 _MATMUL = ir.Ref("@", operator.matmul)
 
 
 def lowered(
-    functions: Sequence[ir.Function], scopes: Mapping[str, Scope]
+    functions: Sequence[ir.Function],
+    scopes: Mapping[str, Scope],
+    facts: Mapping[str, Facts],
+    book: RuleBook,
 ) -> tuple[ir.Function, ...]:
     """The functions as Numba takes them, each with `@compiled` above it; `scopes` are those that
-    they are read in, by their names."""
+    they are read in, and `facts` what is known of their parameters, by their names."""
     numba_module()
-    return tuple(_Lowering(scopes[fn.name]).function(fn) for fn in functions)
+    made = []
+    for fn in functions:
+        fn = stacks_as_arrays(fn, facts[fn.name], book)
+        made.append(_Lowering(scopes[fn.name]).function(fn))
+    return tuple(made)
 
 
 class _Lowering(ir.Rewriter):

@@ -446,14 +446,19 @@ def _finished(
 
 
 def _compilable(
-    functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
+    functions: tuple[ir.Function, ...],
+    request: Request,
+    scope: Scope,
+    build: Builder,
+    facts: Mapping[str, Facts],
 ) -> tuple[ir.Function, ...]:
     """The functions as Numba takes them, for the target that asks for that."""
     if request.target != "numba":
         return functions
     from ..numba.lowering import lowered
 
-    return lowered(functions, scopes_of(ir.Module(functions), scope, build.scopes))
+    scopes = scopes_of(ir.Module(functions), scope, build.scopes)
+    return lowered(functions, scopes, facts, build.book)
 
 
 def _fused(
@@ -522,7 +527,7 @@ def _derived(
         run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, facts)
-        run.made = _compilable(run.made, request, lowered.scope, build)
+        run.made = _compilable(run.made, request, lowered.scope, build, facts)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
