@@ -255,7 +255,7 @@ def test_every_rule_is_named_in_a_test() -> None:
     Rules of our own runtime are tested by the second derivatives of the rules that use it.
     """
     from tangentlike.rules import default_book
-    from tangentlike.rules.book import spelling
+    from tangentlike.rules.book import path_of
 
     here = Path(__file__).parent
     tables = ("test_rules*.py", "rule_*.py", "operation_*.py")
@@ -263,8 +263,8 @@ def test_every_rule_is_named_in_a_test() -> None:
     words = set(re.findall(r"\w+", "\n".join(texts)))
     served: dict[Any, set[str]] = collections.defaultdict(set)
     for op, rule in default_book().rules():
-        if not spelling(op).startswith("tangentlike.runtime"):
-            names = {spelling(op).rpartition(".")[2]}
+        if not path_of(op).startswith("tangentlike.runtime"):
+            names = {path_of(op).rpartition(".")[2]}
             served[rule.place.file, rule.place.line, rule.name] |= names
     untested = [
         f"{Path(file).name}:{line} {name}"

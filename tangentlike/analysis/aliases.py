@@ -164,7 +164,7 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
     if isinstance(view, ir.Index | ir.Attribute) and base_names(view) & sharing.repeating:
         return None  # (another item may be the same array, and its adjoint is that of both)
     if name in sharing.direct and _makes_list(view, sharing.sources):
-        return None  # (an item that is replaced is no view any more)
+        return None  # (an item that is replaced is not a view any more)
     last = _end_of_views(name, definition, sharing)
     if any(facts.rebound_between(n, definition, last) for n in sorted(ir.names_in(view))):
         return None
@@ -255,7 +255,7 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
         case ir.Index(base, ir.Slice()) if sources.kind_of(base).form in ("list", "tuple"):
             return False  # (a new list)
         case ir.Index(_, key):
-            # An item that may be a number is no view; what has items itself is none.
+            # An item that may be a number is not a view; what has items itself is none.
             form = sources.kind_of(ir.Var(name)).form
             indexed = name in sharing.indexed or form in ("array", "object")
             fixed = sources.kind_of(view.base).form == "tuple"  # (its items are never replaced)

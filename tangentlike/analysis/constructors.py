@@ -285,7 +285,7 @@ class _Desugaring:
 
 def _packed(given: Any, kind: str) -> tuple[ir.Expr | None, ir.Expr | None]:
     """What a starred parameter is bound to, and a dict to be added to that: `{"**": kw}` is `**kw`
-    (None where some of it is no name)."""
+    (None where some of it is not a name)."""
     words = dict(given or {}) if kind == "**" else {}
     rest = words.pop("**", None)
     items = tuple(words.values()) if kind == "**" else tuple(given or ())

@@ -132,7 +132,7 @@ def _keys_in_calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[ir.Expr]:
 
 
 def _check(key: ir.Expr, stmt: ir.Stmt, kind_of: Callable[[ir.Expr], Kind]) -> ir.Stmt:
-    """The question whether a key is, or holds, a number that is no integer."""
+    """The question whether a key is, or holds, a number that is not an integer."""
     if isinstance(key, ir.Call) and key.fn is _KEYS:
         return ir.Do(key, stmt.origin)
     parts = key.items if isinstance(key, ir.Display) else (key,)
@@ -153,7 +153,7 @@ def _is_called(expr: ir.Expr) -> bool:
 
 
 def _asked(key: ir.Expr) -> ir.Expr:
-    """What is asked of a key, or of several."""
+    """What must hold for a key, or for several."""
     return key.args[0] if isinstance(key, ir.Call) and key.fn is _KEYS else key
 
 
@@ -402,7 +402,7 @@ def _put(
             return name, _first_of_pairs(pairs, made, kinds, stmts)
         case ir.Store(target=ir.Index(ir.Var(name), key)):
             if any(isinstance(part, ir.Slice) for part in ir.walk(key)):
-                return "", []  # (which is no key of a dict)
+                return "", []  # (which is not a key of a dict)
             keys = (key,)
         case (
             ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "setdefault"), args=(key, *_)))

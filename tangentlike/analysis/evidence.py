@@ -46,7 +46,7 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
 
 
 def _without_deletions(block: ir.Block) -> ir.Block:
-    """A block without `del xs[a:b]`, which is `xs[a:b] = []`, and says that `xs` is no array."""
+    """A block without `del xs[a:b]`, which is `xs[a:b] = []`, and says that `xs` is a list."""
     empty = {
         stmt.target
         for stmt in ir.statements(block)
@@ -78,8 +78,8 @@ def _checked(function: ir.Function) -> dict[str, Kind]:
 
 
 def _looked_up_by_own_keys(function: ir.Function) -> Iterator[str]:
-    """What `for k in d: ... d[k]` says of `d`, also with `sorted(d)`: where it is no dict, `k` is
-    an integer, and as little is lost by taking `k` for a key."""
+    """What `for k in d: ... d[k]` says of `d`, also with `sorted(d)`: where it is not a dict, `k`
+    is an integer, and as little is lost by taking `k` for a key."""
     ordered: dict[str, str] = {}
     for stmt in ir.statements(function.body):
         match stmt:

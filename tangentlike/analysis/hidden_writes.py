@@ -201,7 +201,7 @@ def _refuse_unknown(
 
 
 def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
-    """`y = layer.update(x)`, which is no `update` of a dict: its class tells what it does.
+    """`y = layer.update(x)`, which is not the `update` of a dict: its class tells what it does.
 
     Whether it carries derivatives is not known either, so that what depends on no parameter is
     let pass only.

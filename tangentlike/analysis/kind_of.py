@@ -136,7 +136,7 @@ def _of_method(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind | No
 
 
 def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """The kind of an expression that is no call of a method."""
+    """The kind of an expression that is not a call of a method."""
     if gives_module(expr):
         return OTHER
     match expr:

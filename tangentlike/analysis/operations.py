@@ -285,7 +285,7 @@ def _gives_keys(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
 def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, ...]:
     """The names whose value (or memory) may be in the value of an expression, in order.
 
-    Keys of items, tests, and what only a shape is asked of do not count.
+    Keys of items, tests, and what only gives a shape do not count.
 
     >>> expr = ir.Index(ir.Var("x"), ir.Var("i"))
     >>> operands(expr, {}, None), operands(ir.Attribute(expr, "shape"), {}, None)

@@ -171,7 +171,7 @@ class OuterSources(Sources):
         """Names that a statement binds, or puts something into, and what that may be."""
         match stmt:
             case ir.Assign(target=str(name)) if self.kind_of(ir.Var(name)) == FUNCTION:
-                pass  # (what it gives is no outer object)
+                pass  # (what it gives is not an outer object)
             case ir.Assign(target=str(name), value=value):
                 yield name, self.nodes(value)
                 yield element(name), self.elements(value)

@@ -450,7 +450,7 @@ class _Check:
         )
 
     def _method(self, call: ir.Call, culprit: str, place: Place) -> None:
-        """`model.sum(x)` is no `sum` of an array along the axis `x`: the class of `model` tells."""
+        """`model.sum(x)` is not the `sum` of an array along `x`: the class of `model` tells."""
         fn = call.fn
         if not isinstance(fn, ir.Attribute) or is_array_method(fn, self.kinds):
             return
@@ -598,7 +598,7 @@ def advice(name: str) -> str:
 
 _PRODUCTS = (operator.mul, operator.imul, operator.pow, operator.ipow)
 _DOTS = (operator.matmul, np.matmul, np.dot)
-# What is asked of a matrix and gives none.
+# What is computed from a matrix and gives none.
 _OF_ENTRIES = frozenset(
     ("shape", "size", "ndim", "dtype", "nnz", "data", "indices", "indptr", "row", "col")
     + ("dot", "toarray", "A", "A1", "diagonal", "nonzero", "count_nonzero", "sum", "mean")
@@ -667,7 +667,7 @@ def _solves(obj: Any) -> bool:
 
 
 def _is_one_of(obj: Any, functions: tuple[Any, ...]) -> bool:
-    """Membership by identity: what is no function may compare entry by entry."""
+    """Membership by identity: what is not a function may compare entry by entry."""
     return any(obj is function for function in functions)
 
 

@@ -423,7 +423,7 @@ def _step(iterable: ir.Expr) -> int:
 
 
 class Parts:
-    """Names the parts of arrays that are told apart: `#a|3` is one part of the content `#a`.
+    """Names the parts of arrays that are distinguished: `#a|3` is one part of the content `#a`.
 
     `writes` says what a statement writes in place.
     """
@@ -534,7 +534,7 @@ _WITHOUT_DERIVATIVES = (np.empty, np.zeros, np.ones, np.empty_like, np.zeros_lik
 
 class _Read(NamedTuple):
     """A read of an array, or of what may share memory with it: of these entries, where they are
-    told apart, by this name."""
+    distinguished, by this name."""
 
     stmt: ir.Stmt
     entries: ir.Index | None
@@ -647,8 +647,8 @@ class UnreadEntries:
         return number(made) <= number(bound) < number(read) and len({*around}) == 1
 
     def _written(self, stmt: ir.Stmt) -> ir.Index | None:
-        """The entries that a statement writes; None for what is not told apart. (A new item of
-        what may be a list is no write into the item that was there.)"""
+        """The entries that a statement writes; None for what is not distinguished. (A new item of
+        what may be a list is not a write into the item that was there.)"""
         match stmt:
             case ir.Store(target=ir.Index() as target) | ir.Update(target=ir.Index() as target):
                 entries = self._entries(target)

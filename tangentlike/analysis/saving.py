@@ -97,7 +97,7 @@ def needs_of(
     expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool], parts: Parts | None = None
 ) -> Needed:
     """Primal names an expression reads, with content tokens where it looks inside them: of the
-    entries that it reads only, if they are told apart."""
+    entries that it reads only, if they are distinguished."""
     if not aliases.written and not aliases.resized:
         return frozenset(filter(known, ir.names_in(expr)))  # (no content changes)
     found: set[str] = set()

@@ -331,7 +331,7 @@ def handed(
     signature: inspect.Signature,
     example: Any = None,
 ) -> types.FunctionType:
-    """The function dressed, the same one each time where it can be told by its name."""
+    """The function dressed, the same one each time where it is known by its name."""
     primal = operator.primal
     known = _derivation(primal, "tangent", primal.free_names[:1], example=example).handed
     if qualname in known and not _bound(primal):

@@ -16,7 +16,7 @@ import click
 from ..errors import InternalError, TangentlikeError
 from ..frontend.primal import primal_of
 from ..rules import default_book
-from ..rules.book import Rule, spelling
+from ..rules.book import Rule, path_of
 from .orders import At, Order, arguments, changes, check_file, is_current, written_files
 from .printing import draw_curves, print_diff, print_error, print_source, run_checks, table
 from .reading import read_text, refuse_to_replace, write_file
@@ -377,9 +377,9 @@ _register()
 def covered() -> list[list[str]]:
     """Operation, what is known of its derivative, and where that is written; sorted by name."""
     book = default_book()
-    rows = {spelling(obj): _described(entry) for obj, entry in book.rules()}
+    rows = {path_of(obj): _described(entry) for obj, entry in book.rules()}
     for obj in book.constants():
-        rows.setdefault(spelling(obj), ("none: carries no derivative", ""))
+        rows.setdefault(path_of(obj), ("none: carries no derivative", ""))
     return [[name, *rows[name]] for name in sorted(rows)]
 
 

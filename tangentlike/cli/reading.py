@@ -327,7 +327,7 @@ def read_text(path: Path) -> str:
 
 
 def refuse_to_replace(path: Path, inputs: Sequence[Path], force: bool) -> None:
-    """Refuse to write what is read, however its path is spelled, and what others wrote."""
+    """Refuse to write what is read, however its path is written, and what others wrote."""
     try:
         if not path.exists() or _is_stream(path):
             return

@@ -133,7 +133,7 @@ def instrumented(program: Program, probe: Probe, deep: bool = False) -> dict[str
 def _with_probe(bindings: Bindings, probe: Probe) -> Bindings:
     mine = Binding("given", "", PROBE, probe, id(probe))
     by_function = {name: {**own, PROBE: mine} for name, own in bindings.by_function.items()}
-    return Bindings(by_function, bindings.spellings)
+    return Bindings(by_function, bindings.names_in_file)
 
 
 @dataclass

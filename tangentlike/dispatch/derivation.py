@@ -767,7 +767,7 @@ def functions_of(derived: Derived) -> tuple[Any, ...]:
     return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
 
 
-# (A stack is `saved` or `x_saved`; an adjoint, `_bar`, is no part of the tape.)
+# (A stack is `saved` or `x_saved`; an adjoint, `_bar`, is not part of the tape.)
 _POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!(?:\w+_)?(?:saved|bar)\d*\b)[\w.]+\.pop\(", re.MULTILINE)
 
 

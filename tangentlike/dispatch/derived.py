@@ -103,7 +103,7 @@ def _function_behind(found: Any) -> Any:
 
 def _goes_by_value(name: str) -> bool:
     """Whether cloudpickle is asking, and pickles what is of the function's module by value: that
-    of a script, a notebook, or a module that it was told to.
+    of a script, a notebook, or a module that it was given.
 
     (There is no other way to tell it: it asks by looking the function up, as pickle does.)
     """

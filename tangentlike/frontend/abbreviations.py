@@ -146,7 +146,7 @@ def _refusal(fn: Ref, place: Place | None) -> UnsupportedError:
 
 
 def refuse_super(fn: Ref, found: bool, at: Place | None) -> None:
-    """`super()` finds the class it stands in, unless it is told."""
+    """`super()` finds the class it stands in, unless that is given."""
     if fn.obj is super and not found:
         raise UnsupportedError(
             "`super()` without arguments only works inside its class",

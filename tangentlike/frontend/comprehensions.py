@@ -60,7 +60,7 @@ class Comprehension(ir.Opaque):
 
     @property
     def bound(self) -> tuple[str, ...]:
-        """The names of the function that it binds, as they are spelled now."""
+        """The names of the function that it binds, as they are written now."""
         meaning = dict(zip(self.names, self.values, strict=True))
         return tuple(n.name for name in self.assigns if isinstance(n := meaning[name], ir.Var))
 
@@ -275,7 +275,7 @@ def _loop_side_by_side(
     targets: list[ir.Target] = []
     args: list[ir.Expr] = []
     items: list[ir.Expr] = []
-    if call.fn == _SIDE_BY_SIDE[0]:  # (the count comes first, and is no argument)
+    if call.fn == _SIDE_BY_SIDE[0]:  # (the count comes first, and is not an argument)
         targets.append(variable("i"))
         items.append(ir.Var(str(targets[0])))
     own = call.args if call.fn == _SIDE_BY_SIDE[1] else call.args[:1]
@@ -542,7 +542,7 @@ def _at_once(
     variable: Callable[[str], str],
     origin: ir.Origin,
 ) -> ir.Block:
-    """The first item where nothing is asked of it.
+    """The first item where nothing is done with it.
 
     before::                              after::
         y = next(iter(d.values()))            items = list(d.values())

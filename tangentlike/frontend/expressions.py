@@ -399,7 +399,7 @@ class Reader:
 
 
 def _target(node: Any) -> Target | None:
-    """The target of a comprehension; None if it is no plain name or tuple of names."""
+    """The target of a comprehension; None if it is not a plain name or tuple of names."""
     if isinstance(node, gast.Name):
         return str(node.id)
     parts = [_target(part) for part in getattr(node, "elts", ())]

@@ -479,7 +479,7 @@ def flat_key(
 
 
 def fixed_key(key: ir.Expr, named: Callable[[ir.Expr], ir.Expr], atoms: bool = False) -> ir.Expr:
-    """A key evaluated now: each part of it that is no atom gets a name, and with `atoms` names."""
+    """A key evaluated now: parts of it that are not atoms get names, and with `atoms` names do."""
     if is_atom(key):
         return named(key) if atoms and isinstance(key, ir.Var) else key
     if isinstance(key, ir.Slice) or (isinstance(key, ir.Display) and key.form == "tuple"):

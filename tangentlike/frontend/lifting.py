@@ -94,7 +94,7 @@ def copy_of(
 
 
 def signature_of(function: Function) -> inspect.Signature:
-    """The signature of a function of the IR; a default that is no literal is `...`."""
+    """The signature of a function of the IR; a default that is not a literal is `...`."""
 
     def default(given: Expr | None) -> Any:
         if given is None:

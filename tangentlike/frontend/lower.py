@@ -448,7 +448,7 @@ def instead(
             case ir.Assign(target, value) if target == _RESULT:
                 if isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple):
                     items = value.items if isinstance(value, ir.Display) else ()
-                    if len(items) == len(stmt.target):  # (an unpacked value is no display)
+                    if len(items) == len(stmt.target):  # (an unpacked value is not a display)
                         pairs = zip(stmt.target, items, strict=True)
                         return [replace(stmt, target=t, value=v) for t, v in pairs]
                 if isinstance(stmt, ir.Assign):

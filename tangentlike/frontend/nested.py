@@ -70,7 +70,7 @@ class Walrus(Opaque):
 
     @property
     def target(self) -> str:
-        """The name it binds, as it is spelled now."""
+        """The name it binds, as it is written now."""
         name = self.values[0]
         assert isinstance(name, Var)
         return name.name

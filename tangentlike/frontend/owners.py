@@ -75,7 +75,7 @@ _OPERATIONS = (np.ufunc, type(np.sum), types.FunctionType, types.BuiltinFunction
 
 
 def is_operation(obj: Any) -> bool:
-    """Whether an object is an operation of Python, NumPy or our runtime, which is no array and
+    """Whether an object is an operation of Python, NumPy or our runtime, which is not an array and
     holds none.
 
     >>> is_operation(np.sin), is_operation(len), is_operation([].append), is_operation(is_numpy)

@@ -353,17 +353,17 @@ def one_line_function(
     params: Sequence[str],
     operands: Sequence[str],
     constants: dict[str, Any] | None = None,
-    spelled: str = "",
+    text_of_op: str = "",
 ) -> types.FunctionType:
     """A Python function that does nothing but call `op`: `def sum(a): return np.sum(a)`.
 
     `operands` are the arguments as text; `constants` are names in them that mean objects, and
-    `spelled` is one that means `op`.
+    `text_of_op` is one that means `op`.
     """
     constants = constants or {}
     call, namespace = _call_text(op, operands)
-    if spelled:
-        call, namespace = f"{spelled}({', '.join(operands)})", {}
+    if text_of_op:
+        call, namespace = f"{text_of_op}({', '.join(operands)})", {}
     name = getattr(op, "__name__", "operation").strip("<>")
     taken = (*params, *namespace, *constants, *keyword.kwlist)
     if name in taken or hasattr(builtins, name):
@@ -375,7 +375,7 @@ def one_line_function(
     text = f"def {name}({', '.join(params)}):\n    return {call}\n"
     file = f"<{name} as a function {next(_COUNT)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    module = op.__module__ if spelled else "numpy"
+    module = op.__module__ if text_of_op else "numpy"
     namespace = {**namespace, **constants, "__name__": module, "__builtins__": builtins}
     exec(compile(text, file, "exec"), namespace)
     function = namespace[name]

@@ -198,7 +198,7 @@ def is_array_module(obj: Any) -> bool:
 # Functions, classes and modules are read when a derivative is made: a helper that is defined
 # again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was,
 # and so does a method that is patched, or a default that is replaced.
-# Data is no concern, since emitted code reads it when it runs, unless it is given as an argument.
+# Data is left alone, since emitted code reads it when it runs, unless it is given as an argument.
 
 
 class Meanings:

@@ -273,7 +273,7 @@ def restore_sources(texts: Mapping[str, str]) -> None:
 
 
 def tell_file(function: types.FunctionType) -> str:
-    """The file of a function; one that arrived without it is told which of the texts that arrived
+    """The file of a function; one that arrived without it is given which of the texts that arrived
     it is from."""
     code = function.__code__
     known = _arrived.get(_told_by(code), ()) if _arrived else ()
@@ -415,7 +415,7 @@ def characters(line: str, offset: int) -> int:
 def _header_end(node: Any) -> Any:
     """The last node of a compound statement's header; a simple statement itself."""
     if not isinstance(getattr(node, "body", None), list) and not getattr(node, "cases", None):
-        return node  # (a lambda or a conditional expression is no compound statement)
+        return node  # (a lambda or a conditional expression is not a compound statement)
     if hasattr(node, "args") and hasattr(node, "returns"):  # `def`: annotations have colons too
         inside = [n for n in ast.walk(node.args) if hasattr(n, "end_lineno")]
         parts = [*inside, *([node.returns] if node.returns is not None else ())]
@@ -498,7 +498,7 @@ def function_codes(tree: ast.AST, content: str, name: str) -> dict[FunctionNode,
     made = {
         (code.co_firstlineno // height, code.co_name): code
         for code in _codes_in(compile(moved, name, "exec", dont_inherit=True))
-        if code.co_flags & inspect.CO_OPTIMIZED  # (the body of a class is no function)
+        if code.co_flags & inspect.CO_OPTIMIZED  # (the body of a class is not a function)
     }
     keys = {node: (n, code_name(node)) for n, node in enumerate(_functions(tree), 1)}
     return {node: made[key] for node, key in keys.items() if key in made}

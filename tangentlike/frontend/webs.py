@@ -67,12 +67,12 @@ def renamed_webs(
     function: ir.Function, found: Reaching, names: Names
 ) -> tuple[ir.Function, dict[str, str]]:
     """`split_names` with reaching definitions at hand, and for each new name the one before."""
-    spelled = _spellings(found, names)
-    new = {s: found.names[p] for p, s in enumerate(spelled) if s != found.names[p]}
+    chosen = _chosen_names(found, names)
+    new = {s: found.names[p] for p, s in enumerate(chosen) if s != found.names[p]}
     if not new:
         return function, {}
-    _refuse_captured(function, found, spelled)
-    body = _rename(function.body, found, spelled)
+    _refuse_captured(function, found, chosen)
+    body = _rename(function.body, found, chosen)
     return dataclasses.replace(function, body=body), new
 
 
@@ -271,7 +271,7 @@ def _read_outside(
 # --------------------------------------------------------------------------------- naming
 
 
-def _spellings(found: Reaching, names: Names) -> list[str]:
+def _chosen_names(found: Reaching, names: Names) -> list[str]:
     """For each point, the name its web gets."""
     parent = list(range(len(found.names)))
 
@@ -298,12 +298,12 @@ def _spellings(found: Reaching, names: Names) -> list[str]:
         if point not in found.meets:
             webs.setdefault(name, {})[root(point)] = None
     read = {found.names[point] for point in used}
-    spelled = list(found.names)
+    chosen = list(found.names)
     for name, roots in webs.items():
         if name in read:  # a name that nothing reads, such as `_`, may be bound again
             for web in list(roots)[1:]:
-                spelled[web] = _numbered(name, names)
-    return [spelled[root(point)] for point in range(len(spelled))]
+                chosen[web] = _numbered(name, names)
+    return [chosen[root(point)] for point in range(len(chosen))]
 
 
 def _numbered(name: str, names: Names) -> str:
@@ -315,7 +315,7 @@ def _numbered(name: str, names: Names) -> str:
     return names.fresh(f"{stem}{count}")
 
 
-def _rename(block: ir.Block, found: Reaching, spelled: list[str]) -> ir.Block:
+def _rename(block: ir.Block, found: Reaching, chosen: list[str]) -> ir.Block:
     numbers = iter(range(len(found.uses)))
 
     def renamed(block: ir.Block) -> ir.Block:
@@ -323,8 +323,8 @@ def _rename(block: ir.Block, found: Reaching, spelled: list[str]) -> ir.Block:
 
     def statement(stmt: ir.Stmt) -> ir.Stmt:
         number = next(numbers)
-        uses = _changes(found.uses[number], spelled)
-        defs = _changes(found.defs[number], spelled)
+        uses = _changes(found.uses[number], chosen)
+        defs = _changes(found.defs[number], chosen)
         if isinstance(stmt, ir.Update):
             defs = uses
         if not uses and not defs and not ir.blocks(stmt):
@@ -340,13 +340,13 @@ def _rename(block: ir.Block, found: Reaching, spelled: list[str]) -> ir.Block:
     return renamed(block)
 
 
-def _changes(points: dict[str, Point], spelled: list[str]) -> dict[str, str]:
-    return {name: spelled[point] for name, point in points.items() if spelled[point] != name}
+def _changes(points: dict[str, Point], chosen: list[str]) -> dict[str, str]:
+    return {name: chosen[point] for name, point in points.items() if chosen[point] != name}
 
 
-def _refuse_captured(function: ir.Function, found: Reaching, spelled: list[str]) -> None:
+def _refuse_captured(function: ir.Function, found: Reaching, chosen: list[str]) -> None:
     """Refuse code that runs later and uses a name that is rebound: it would see another value."""
-    split = {found.names[point] for point, name in enumerate(spelled) if name != found.names[point]}
+    split = {found.names[point] for point, name in enumerate(chosen) if name != found.names[point]}
     for stmt in ir.statements(function.body):
         for expr in ir.expressions(stmt):
             for code in _run_later(expr):

@@ -217,7 +217,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Update:
-    """`target op= value`, `op` an operator `Ref` (`operator.iadd`, ...) spelled `+=`.
+    """`target op= value`, `op` an operator `Ref` (`operator.iadd`, ...) written `+=`.
 
     On an array it writes in place and binds no name; on a number, string or tuple it rebinds.
     """

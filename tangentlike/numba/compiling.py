@@ -31,7 +31,7 @@ Reader = Callable[[], Any]
 
 
 def numba_module() -> Any:
-    """Numba, told of the helpers of the runtime; raises `TangentlikeError` where it is not."""
+    """Numba, which knows the helpers of the runtime; raises `TangentlikeError` where it is not."""
     try:
         import numba
     except ImportError:
@@ -41,7 +41,7 @@ def numba_module() -> Any:
         ) from None
     from . import functions  # noqa: F401
 
-    # (Which order an array has in memory is no fault of who reads the derivative.)
+    # (Which order an array has in memory is not the fault of who reads the derivative.)
     slower = numba.core.errors.NumbaPerformanceWarning
     warnings.filterwarnings("ignore", category=slower, module=r".*_[0-9a-f]{16}$")
     return numba

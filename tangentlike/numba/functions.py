@@ -1,5 +1,5 @@
-"""What Numba lacks and derivatives use, told to it: helpers of `tangentlike.runtime`, and functions
-of Python and NumPy that it does not know, or takes with fewer options.
+"""What Numba lacks and derivatives use, made known to it: helpers of `tangentlike.runtime`, and
+functions of Python and NumPy that it does not know, or takes with fewer options.
 
 A form is for operands that Numba has none for; what it compiles itself stays as it is. An operand
 that no form takes is refused by Numba when it compiles.

@@ -554,7 +554,7 @@ class Builder:
         given: Mapping[str, Kind],
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
-        """The same where adjoints are found by identity: nothing is asked of who shares memory."""
+        """The same where adjoints are found by identity: who shares memory does not matter."""
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)

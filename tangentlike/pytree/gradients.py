@@ -321,7 +321,7 @@ def flat(value: Any) -> list[Any]:
 
 
 def shaped_like(value: Any, parts: Sequence[Any]) -> Any:
-    """The parts, one for each leaf, in the structure of the value; None for what is no leaf.
+    """The parts, one for each leaf, in the structure of the value; None for what is not a leaf.
 
     >>> shaped_like({"w": 1.0, "n": 3, "pair": (2.0, 4.0)}, "abc")
     {'w': 'a', 'n': None, 'pair': ('b', 'c')}

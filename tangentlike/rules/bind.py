@@ -511,7 +511,7 @@ def kind_of_literal(value: Any) -> Kind:
 
 
 # SciPy drops the imaginary part of what a distribution is given; the scaled Bessel functions are
-# multiplied by exp(-|Re x|), which is no analytic function; `polygamma` takes real numbers only.
+# multiplied by exp(-|Re x|), which is not analytic; `polygamma` takes real numbers only.
 _REAL_ONLY = (
     *("scipy.stats.", "scipy.special.ive", "scipy.special.i0e", "scipy.special.i1e"),
     *("scipy.special.jve", "scipy.special.yve"),

@@ -257,7 +257,7 @@ class RuleBook:
             if not (override or both) and (obj in self._rules or obj in self._constant):
                 place = entry.place if isinstance(entry, Rule) else None
                 raise TangentlikeError(
-                    f"{spelling(obj)} already has a rule",
+                    f"{path_of(obj)} already has a rule",
                     place,
                     "Pass override=True to replace it.",
                 )
@@ -344,7 +344,7 @@ def rule(
     override : bool
         Replaces a rule that is there.
     builder : bool
-        The function is no template: it builds the statements itself.
+        The function is not a template: it builds the statements itself.
     book : RuleBook, optional
         Where the rule goes; the one that all derivatives use, by default.
 
@@ -371,7 +371,7 @@ def rule(
     """
 
     def register(fn: F) -> F:
-        names = [spelling(obj) for obj in objs]
+        names = [path_of(obj) for obj in objs]
         entry = Rule(names[0] if names else fn.__name__, fn, view, kind, builder)  # type: ignore[arg-type]
         (default_book() if book is None else book).register(objs, entry, override)
         RULE_FUNCTIONS[id(fn)] = fn
@@ -486,7 +486,7 @@ def resolve(dotted: str) -> Any:
     return None
 
 
-def spelling(obj: Any) -> str:
+def path_of(obj: Any) -> str:
     """How a message names an operation."""
     if isinstance(obj, str):
         return obj

@@ -139,7 +139,7 @@ linear("nest_like(g, nested)", "np.array(y_bar)", unknown, "maybe")
 
 
 def _full(call, kind_of):
-    """An array of the fill value's dtype, which is surely one of floats where that is spelled."""
+    """An array of the fill value's dtype, which is surely one of floats where that is written."""
     fill = argument(call, 1, "fill_value")
     value = getattr(fill, "value", getattr(fill, "obj", None))
     dtype = "float" if isinstance(value, float) else "?"

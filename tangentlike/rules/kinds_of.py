@@ -71,12 +71,12 @@ def boolean(call: ir.Call, kind_of: KindOf) -> Kind:
 
 
 def other(call: ir.Call, kind_of: KindOf) -> Kind:
-    """Something that is no number: a shape, a string, None."""
+    """Something that is not a number: a shape, a string, None."""
     return OTHER
 
 
 def list_of_others(call: ir.Call, kind_of: KindOf) -> Kind:
-    """A list of what is no number: strings."""
+    """A list of what is not a number: strings."""
     return Kind("list", item=OTHER)
 
 

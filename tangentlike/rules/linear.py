@@ -28,7 +28,7 @@ NEG = ir.Ref("-", operator.neg)
 
 
 class Substitution:
-    """Puts actual arguments and the spelled array module into a template's expression.
+    """Puts actual arguments and the text of the array module into a template's expression.
 
     An argument that the call did not give is not repeated where it would be the default
     of the function it is passed to, nor where it changes nothing: `(x - loc) / scale` is `x`.

@@ -317,7 +317,7 @@ _METHODS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "p
 
 
 def parameters_given(lowered: Lowered) -> Lowered:
-    """A lowered function in which densities are asked of distributions and their parameters.
+    """A lowered function in which densities are methods of distributions with their parameters.
 
     before::                            after::
         d = stats.norm(m, scale=s)
@@ -516,7 +516,7 @@ def _use(expr: ir.Expr, classes: dict[str, Any]) -> tuple[str, str] | None:
 
 # --------------------------------------------------------------------------------------------------
 # Calls as the simpler ones they are: `np.piecewise` and `np.select` of lists that can
-# be seen, ufuncs told in which type to compute, and `np.einsum` of lists of axes.
+# be seen, ufuncs given the type to compute in, and `np.einsum` of lists of axes.
 
 
 if TYPE_CHECKING:
@@ -551,7 +551,7 @@ def choices_desugared(lowered: Lowered) -> Lowered:
 
 def _chooses(stmt: ir.Stmt) -> Any:
     """What a statement calls that is written otherwise: `np.piecewise`, `np.select`, or `np.ufunc`
-    for what is told in which type to compute; else None."""
+    for what is given the type to compute in; else None."""
     match stmt:
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call) if (
             _given_dtype(call) is not None
@@ -592,7 +592,7 @@ _METHODS_IN_ONE_TYPE = ("prod", "var", "std", "cumsum", "cumprod")
 
 
 def _given_dtype(call: ir.Call) -> ir.Expr | None:
-    """The type in which a ufunc, its method or a reduction is told to compute, or None."""
+    """The type in which a ufunc, its method or a reduction is to compute, or None."""
     match call.fn:
         case ir.Ref(obj=np.ufunc() as ufunc) if _computes_in_one_type(ufunc):
             place = len(call.args)  # (never among the positional arguments)
@@ -612,7 +612,7 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
 
 
 def _may_turn_complex(call: ir.Call, dtype: ir.Expr) -> bool:
-    """Whether a result that is real by itself may be told to be of a complex type."""
+    """Whether a result that is real by itself may be stated to be of a complex type."""
     return _is_spread(call.fn) and not _is_real(dtype)
 
 

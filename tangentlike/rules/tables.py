@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import Place
-from .book import Deferred, ResultKind, Rule, default_book, resolve, spelling
+from .book import Deferred, ResultKind, Rule, default_book, path_of, resolve
 from .kinds_of import same_as
 
 scipy = Deferred("scipy")
@@ -120,7 +120,7 @@ def written(
     at = Place(caller.f_code.co_filename, caller.f_lineno, f"{name}({params}")
     objs = tuple(map(_object, name.split(", ")))
     text = "\n    ".join([f"def {name.rpartition('.')[2]}(y, {params}:", *lines])
-    entry = Rule(spelling(objs[0]), _names, view, kind, text=text, at=at)
+    entry = Rule(path_of(objs[0]), _names, view, kind, text=text, at=at)
     default_book().register((*objs, *also), entry)
 
 

@@ -85,7 +85,7 @@ def scipy_mirror(obj: Any) -> Any:
 def mirrored(module: Any, text: str, place: Any = None) -> ir.Ref:
     """`scipy.special.digamma` as the function of a mirror of SciPy, by its own name."""
     path = text.partition(".")[2]
-    with contextlib.suppress(ImportError):  # (one that is no package has what it has)
+    with contextlib.suppress(ImportError):  # (one that is not a package has what it has)
         importlib.import_module(f"{module.__name__}.{path.rpartition('.')[0]}")
     found = _member(module, path)
     if found is None:
@@ -124,10 +124,10 @@ def library_home(obj: Any, name: str) -> tuple[str, str] | None:
 
 
 def as_numpy(lowered: Lowered) -> Lowered:
-    """A lowered function with NumPy's objects for those of mirrors, spelled as they were.
+    """A lowered function with NumPy's objects for those of mirrors, written as they were.
 
     `xp.tanh(x)` means NumPy's `tanh` to every analysis and transform; which module's it is when
-    it runs, its spelling says, and the printed program follows that. Functions of a mirror of
+    it runs, its text says, and the printed program follows that. Functions of a mirror of
     SciPy stay: one may be imported by its own name, which says nothing of where it is from.
     """
     if not array_modules():

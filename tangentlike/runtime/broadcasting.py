@@ -282,7 +282,7 @@ class Constant(float):
         return zeros_like(getattr(self._of, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """(What a class has is no part of an argument.)"""
+        """(What a class has is not part of an argument.)"""
 
     def __add__(self, other: Any) -> Constant:
         return self
@@ -314,7 +314,7 @@ def require_scalar(y: Any) -> None:
 def scalar_seed(y: Any) -> Any:
     """The adjoint 1 that starts a gradient, in the type of the real scalar `y`.
 
-    Raises ValueError for a result that has no gradient because it is no real scalar.
+    Raises ValueError for a result that has no gradient because it is not a real scalar.
     """
     if type(y) is float:
         return 1.0

@@ -143,7 +143,7 @@ def require_array(x: Any) -> None:
 
 def require_values(x: Any, method: str) -> None:
     """Check that `x`, whose method of this name is called, is an array or a number; or that an
-    operand of this operator is no object.
+    operand of this operator is not an object.
 
     Raises `TypeError` otherwise: objects may have another method of that name.
     """
@@ -155,7 +155,7 @@ def require_values(x: Any, method: str) -> None:
 
 
 def require_mutable(x: Any) -> None:
-    """Check that `x` is no number: what is added to its adjoint is added to the caller's.
+    """Check that `x` is not a number: what is added to its adjoint is added to the caller's.
 
     Raises `TypeError` otherwise: the caller would not see it.
     """
@@ -180,8 +180,9 @@ def require_plain_key(x: Any) -> None:
 
 
 def require_floats(x: Any, listed: bool = False) -> None:
-    """Check that `x`, into which goes what carries derivatives, is no array of integers: these are
-    rounded there. (An item of a list is replaced, unless an array is made of the list first.)
+    """Check that `x`, into which goes what carries derivatives, is not an array of integers:
+    these are rounded there. (An item of a list is replaced, unless an array is made of the list
+    first.)
 
     Raises `TypeError` otherwise.
 
@@ -263,7 +264,7 @@ def require_container(x: Any, method: str) -> None:
 
 
 def require_field(x: Any, name: str) -> None:
-    """Check that `x.name`, which is not called, is no method of an array or a container.
+    """Check that `x.name`, which is not called, is not a method of an array or a container.
 
     Raises `TypeError` otherwise: what calls it then reads or writes `x`.
 

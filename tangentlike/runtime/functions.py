@@ -134,7 +134,7 @@ LOOKUPS = (method_of, unbound, pair_of, tangent_of)
 
 
 def asked_of_none(x: Any, method: str) -> Any:
-    """What Python does where a method is asked of None: the calls of it were left out.
+    """What Python does where a method of None is looked up: the calls of it were left out.
 
     Raises `AttributeError`, or `TypeError` where `x` is something else.
     """

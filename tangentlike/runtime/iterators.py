@@ -217,7 +217,7 @@ def require_no_dict(x: Any) -> None:
 
 
 def require_again(x: Any) -> None:
-    """Check that what gives its first item is no iterator, which would have the others left.
+    """Check that what gives its first item is not an iterator, which would have the others left.
 
     Raises `TypeError` otherwise.
     """

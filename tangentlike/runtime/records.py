@@ -257,8 +257,8 @@ def field_order(cls: Any, names: Sequence[str]) -> list[str]:
 
 
 def _is_computed(cls: type, name: str) -> bool:
-    """Whether a class computes an attribute that its objects then keep (a `cached_property`): what
-    is kept is no field of its own, and its derivatives are those of what it was computed from."""
+    """Whether a class computes an attribute that its objects then keep (a `cached_property`): that
+    is not a field, and its derivatives are those of what it was computed from."""
     found = getattr(cls, name, None)
     if found is None or isinstance(found, _PLAIN_DESCRIPTORS):
         return False

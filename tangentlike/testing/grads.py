@@ -305,7 +305,7 @@ def _mismatch(
         return Mismatch(message)
     try:
         worst = _worst_entry(_Point(fn, tuple(args), wrt, eps), check.mode)
-    except Exception:  # the search is a courtesy: the mismatch is what must be told
+    except Exception:  # the search is a courtesy: the mismatch is what must be said
         worst = ""
     return Mismatch(message, hint=worst)
 

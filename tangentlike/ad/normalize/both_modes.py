@@ -44,7 +44,7 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     """Name the array that an operation makes before its entries or rows are unpacked.
 
     Before: `a, b = np.exp(x)`. After: `parts = np.exp(x); a, b = parts`. The rule of an
-    operation is about its result as a whole, and the result of this one is no tuple. A
+    operation is about its result as a whole, and the result of this one is not a tuple. A
     namedtuple that is unpacked where it is made is named in the same way, and so is what a
     function of the user's, or one that only the running program knows, gives, unless it surely
     is a tuple: `a, b = split(x)`.
@@ -439,14 +439,14 @@ def _places_of(obj: Any, call: ir.Call, context: Context) -> range:
 
 
 def _broadcasts(operator_: Any, kind: Kind) -> bool:
-    """Whether NumPy takes a list beside an operand for an array: it is no list itself, and no
+    """Whether NumPy takes a list beside an operand for an array: it is not a list itself, and no
     count."""
     counts = operator_ is operator.mul and kind.dtype not in ("float", "complex")
     return kind.form == "array" or (kind.form in ("value", "number") and not counts)
 
 
 def _scales(call: ir.Call, other: ir.Var) -> bool:
-    """Whether a call is `x * [1.0, 2.0]`: where `x` carries derivatives it is no count of
+    """Whether a call is `x * [1.0, 2.0]`: where `x` carries derivatives it is not a count of
     repetitions, and lists are multiplied by nothing else."""
     return isinstance(call.fn, ir.Ref) and call.fn.obj is operator.mul and other in call.args
 

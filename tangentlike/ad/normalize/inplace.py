@@ -112,7 +112,7 @@ class _Stores(ir.Rewriter):
         return any(concerned & set(sources.written(s)) for s in ir.statements(stmt.body))
 
     def _may_be_keys(self, stmt: ir.For) -> bool:
-        """Whether the loop may run over the keys of a dict: a key is no item by its number."""
+        """Whether the loop may run over the keys of a dict: a key is not an item by its number."""
         forms = {self.context.kind_of(ir.Var(name)).form for name in sources_of(stmt.iter)}
         if "dict" in forms:
             return True
@@ -195,7 +195,7 @@ class _Stores(ir.Rewriter):
         return dataclasses.replace(call, kwargs=tuple(options.items()))
 
     def _check_output(self, call: ir.Call, out: ir.Expr) -> None:
-        """Refuse the `output=` of a filter that is no array."""
+        """Refuse the `output=` of a filter that is not an array."""
         kind = self.context.kind_of(out)
         if kind != NOTHING and kind.form not in ("array", "value", "unknown"):
             raise output_refused(call)
@@ -426,7 +426,7 @@ def _is_for_effect(obj: Any) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Operands of a ufunc told `where=`, such that nothing happens in the entries that it leaves out.
+# Operands of a ufunc given `where=`, such that nothing happens in the entries that it leaves out.
 #
 #     np.divide(a, b, out=z, where=m)        b_there = np.where(m, b, 1)
 #                                            divide = np.divide(a, b_there)

@@ -822,7 +822,7 @@ def _refuse_view(target: ir.Attribute, context: Context) -> None:
 
 
 class IdentitySweep(Sweep):
-    """The sweep over branches and loops, of which only numbers have adjoints to be told apart."""
+    """The sweep over branches and loops, of which only numbers have adjoints by name."""
 
     presence_class = IdentityPresence
     statements_class = IdentityStatements

@@ -148,7 +148,7 @@ class IdentityPreparation(Preparation):
             array = kind_of(target.base).form == "array"
             if array and stmt.op.obj in ACCUMULATING and surely_basic(target.key, kind_of):
                 return [*named, stmt]
-            if array:  # (what is at an entry is no object of its own)
+            if array:  # (what is at an entry is not an object of its own)
                 return [*named, *self._computed(stmt, target)]
         old = ir.Var(self._fresh("old", kind_of(target)))
         read = ir.Assign(old.name, target, stmt.origin)

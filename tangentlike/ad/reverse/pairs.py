@@ -93,7 +93,7 @@ def reverse_pair(
 
 
 def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:
-    """That what has a buffer is no number: what is added to that would be lost."""
+    """That what has a buffer is not a number: what is added to that would be lost."""
     origin = ir.Origin(primal.function.place)
     unsure = [n for n in written if context.kind_of(ir.Var(n)).form in ("unknown", "value")]
     check = context.helper("require_mutable") if unsure else None

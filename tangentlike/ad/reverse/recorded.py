@@ -719,7 +719,7 @@ _SCALING = _LINEAR | {operator.mul, operator.truediv}
 
 
 def shaped_alike(facts: Structure, context: Context) -> dict[str, str]:
-    """Names that only sums read, and for each the one operand of its own that is no number."""
+    """Names that only sums read, and for each the one operand of its own that is not a number."""
     found: dict[str, str] = {}
     for name in facts.definitions:
         other = _operand(name, facts, context)

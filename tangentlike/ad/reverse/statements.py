@@ -724,7 +724,7 @@ def _desugared(
 
 
 def _is_of_arrays(name: str) -> bool:
-    """Whether arrays have an attribute of this name that is no method: none can be assigned to
+    """Whether arrays have an attribute of this name that is not a method: none can be assigned to
     the name of a method (`self.mean = m`)."""
     return inspect.isgetsetdescriptor(getattr(np.ndarray, name, None))
 

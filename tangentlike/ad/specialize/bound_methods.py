@@ -188,7 +188,7 @@ def _names(args: list[ir.Expr], call: ir.Call) -> frozenset[str]:
 
 
 def _by_name(call: ir.Call) -> bool:
-    """Whether an operator is told a parameter by a name, which only the class would tell."""
+    """Whether an operator is given a parameter by name, which only the class would tell."""
     parts = (p for e in (*call.args[1:], *(v for _, v in call.kwargs)) for p in ir.walk(e))
     return any(isinstance(p, ir.Const) and isinstance(p.value, str) for p in parts)
 

@@ -589,7 +589,7 @@ def is_checkpointed(obj: Any, variants: Variants) -> bool:
 
 
 def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
-    """`tl.grad` itself is no function of the user's, to be read like one."""
+    """`tl.grad` itself is not a function of the user's, to be read like one."""
     name = operator.__name__
     return UnsupportedError(
         f"the function or the wrt that `tl.{name}` is given is not known when the derivative is "

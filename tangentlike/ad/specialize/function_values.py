@@ -207,7 +207,7 @@ def known_result(function: ir.Function) -> ir.Expr | None:
 # before::                         after::
 #     y = xp.tanh(x)                   y = np.tanh(x)
 #
-# Which module a name stands for is a fact about it (`Kind.module`), told by the call for a
+# Which module a name stands for is a fact about it (`Kind.module`), stated by the call for a
 # parameter, so that a function which is given one is read once for each module.
 
 

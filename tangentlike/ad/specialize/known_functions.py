@@ -262,7 +262,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
         return ir.Call(call.fn, tuple(args), tuple(kwargs.items()), call.at)
 
     def named(self, expr: ir.Expr, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
-        """A name for an argument that is no atom any more."""
+        """A name for an argument that is not an atom any more."""
         wanted = is_partial(expr) or (isinstance(expr, ir.Index) and isinstance(expr.base, ir.Ref))
         if not wanted:
             return expr

@@ -25,7 +25,7 @@ from .callees import CallSite, Pair
 def late_request(
     call: ir.Call, places: tuple[Place, ...], helper: str, context: Context
 ) -> ir.Call:
-    """`pair_of(f, 2, (0,))`: what is asked of the function when the program runs."""
+    """`pair_of(f, 2, (0,))`: what is needed of the function when the program runs."""
     wrt = ir.Display("tuple", tuple(map(ir.Const, places)))
     words = tuple(ir.Const(word) for word, _ in call.kwargs)
     named = (ir.Display("tuple", words),) if words else ()

@@ -237,7 +237,7 @@ class MethodLookup:
         return found if isinstance(found, types.FunctionType) else None
 
     def value(self, cls: type | None, base: ir.Expr, name: str) -> Found | None:
-        """The method that `layer.name` is where it is not called; None for what is no method."""
+        """The method that `layer.name` is where it is not called; None for what is not a method."""
         if cls is None or is_library(cls) or sets_attribute(cls, name):
             return None
         return self._of_object(cls, base, name, (), ()) if self.plain(cls, name) else None

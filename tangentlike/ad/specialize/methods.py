@@ -266,7 +266,7 @@ class Methods:
 
     def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
         """The method that `layer.name` is where it is not called, as the partial of a function
-        of which nothing is known yet; None where it is no method."""
+        of which nothing is known yet; None where it is not a method."""
         cls = kind.cls if kind.has_methods else None
         static = None if cls is None else inspect.getattr_static(cls, name, None)
         if isinstance(static, staticmethod) and isinstance(static.__func__, types.FunctionType):
@@ -486,7 +486,7 @@ class _Desugaring(ir.Rewriter):
         yield new
 
     def _unused_parent(self, stmt: ir.Stmt, used: frozenset[str]) -> bool:
-        """Whether it is `parent = super()`, and all that is asked of it was found."""
+        """Whether it is `parent = super()`, and all that is read from it was found."""
         return isinstance(stmt, ir.Assign) and _is_super(stmt.value) and stmt.target not in used
 
     def resolved(self, stmt: ir.Stmt) -> ir.Stmt:

@@ -254,7 +254,7 @@ def _is_users(cls: type) -> bool:
 
 
 def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
-    """The function with a name for each attribute that is called and is no method."""
+    """The function with a name for each attribute that is called and is not a method."""
     names = Names(all_names(lowered.function))
     made: set[str] = set()
 

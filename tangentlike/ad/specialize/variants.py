@@ -221,7 +221,7 @@ class Variants:
             self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
 
     def is_plain(self, obj: Any) -> bool:
-        """Whether a function is no variant, and has no rule of its own."""
+        """Whether a function is not a variant, and has no rule of its own."""
         return id(obj) not in self.original and not self.is_operation(obj)
 
     def plain(self, obj: Any) -> Any:

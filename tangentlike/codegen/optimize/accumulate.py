@@ -217,7 +217,7 @@ class _Merging(Asking):
         return None if sources(value, self.facts, True) else value
 
     def _forget(self, zeros: dict[ir.Expr, Zero], stmt: ir.Stmt, at: int) -> None:
-        """A zero that may have been read or written is no pending zero any more.
+        """A zero that may have been read or written is not a pending zero any more.
 
         What is only added to the array, at whatever entries, may as well be added later."""
         if not zeros:

@@ -170,7 +170,7 @@ def _as_factor(expr: ir.Expr) -> Product:
 def build(product: Product, floating: Predicate) -> ir.Expr:
     """The product as an expression: `-a * b`, `2.0 * a / b`, `1.0 / b`.
 
-    The sign goes to the first factor only if that is no boolean or unsigned array.
+    The sign goes to the first factor only if that is not a boolean or unsigned array.
     """
     number, factors = product.coefficient, list(product.factors)
     outer_sign = False

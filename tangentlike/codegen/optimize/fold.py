@@ -236,7 +236,7 @@ class _Fold(Asking):
         return self.shapes.sized(self.function, self.facts)
 
     def _measured(self, expr: ir.Expr) -> ir.Expr:
-        """What the size, shape or rank of an expression is asked of."""
+        """What gives the size, shape or rank of an expression."""
         if isinstance(expr, ir.Var):
             return ir.Var(self.sized.get(expr.name, expr.name))
         return of_same_shape(expr, self.facts)
@@ -329,7 +329,7 @@ class _Fold(Asking):
             fewer = merge_terms([*map(self._written_out, terms)], self._may_merge)
             merged = fewer if len(fewer) < len(merged) else merged
         if any(t.coefficient == 0 for t in merged):
-            return call  # `e - e` is no zero when e is infinite
+            return call  # `e - e` is not a zero when e is infinite
         if not any(map(self._has_float, merged)):
             return call
         new = build_sum([ordered(t) for t in merged], self.floating)

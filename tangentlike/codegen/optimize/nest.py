@@ -355,7 +355,7 @@ def _bare(expr: ir.Expr) -> tuple[int, int]:
 
 
 def _of_parts(expr: ir.Expr) -> int:
-    """The same of what is no operation with an operator."""
+    """The same of what is not an operation with an operator."""
     match expr:
         case ir.Var(name):
             return len(name)
@@ -530,7 +530,7 @@ class _Repeating(Asking):
         return left <= 1
 
     def _is_negation(self, stmt: ir.Assign) -> bool:
-        """`product_bar = -difference_bar`, and `minus_y = -y` of an array, which is no list."""
+        """`product_bar = -difference_bar`, and `minus_y = -y` of an array, which is not a list."""
         match stmt.value:
             case ir.Call(fn=fn, args=(ir.Var(of),)) if fn == NEG:
                 name = str(stmt.target)

@@ -113,7 +113,7 @@ def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:
 
 
 def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:
-    """Whether rebinding the name and writing its object cannot be told apart."""
+    """Whether rebinding the name and writing its object cannot be distinguished."""
     if facts.kind(name).form == "number":
         return True
     return sharing.members(name) == [name] and not sharing.is_outside(name)

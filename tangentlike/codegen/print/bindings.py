@@ -1,4 +1,4 @@
-"""What the names of emitted code mean, and how each is spelled in the file.
+"""What the names of emitted code mean, and how each is written in the file.
 
 A `Ref` knows its object and how one function spells it. A file holds several functions, perhaps
 of several modules, beside names the transform invented: two objects may want one name, and a
@@ -61,18 +61,18 @@ class Binding:
 
 @dataclass(frozen=True)
 class Bindings:
-    """The names of a file: per function, the spelling in the file to what it stands for."""
+    """The names of a file: per function, the name in the file to what it stands for."""
 
     by_function: Mapping[str, Mapping[str, Binding]]
-    spellings: Mapping[tuple[str, str, int], str]  # function, root, object -> spelling
+    names_in_file: Mapping[tuple[str, str, int], str]  # function, root, object -> name
 
     def speller(self, function: str) -> Speller:
         """How a function of the file spells its references."""
-        spellings = self.spellings
+        names_in_file = self.names_in_file
 
         def spell(ref: ir.Ref) -> str:
             _, dot, rest = ref.text.partition(".")
-            return spellings[function, ref.text, ref.key] + dot + rest
+            return names_in_file[function, ref.text, ref.key] + dot + rest
 
         return spell
 
@@ -105,14 +105,14 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
             found[fn.name, ref.text, ref.key] = root, binding
             known = _one_of_many(root, binding, first)
             uses.setdefault((root, known), []).append(fn.name if ref in inside else _DEFAULTS)
-    names = _spellings(uses, local, emitted)
+    names = _names_in_file(uses, local, emitted)
     by_function: dict[str, dict[str, Binding]] = {fn.name: {} for fn in module.functions}
-    spellings = {}
+    names_in_file = {}
     for (function, text, key), (root, binding) in found.items():
-        spelling = names[root, _one_of_many(root, binding, first)]
-        spellings[function, text, key] = spelling
-        by_function[function].setdefault(spelling, binding)
-    return Bindings(by_function, spellings)
+        name_in_file = names[root, _one_of_many(root, binding, first)]
+        names_in_file[function, text, key] = name_in_file
+        by_function[function].setdefault(name_in_file, binding)
+    return Bindings(by_function, names_in_file)
 
 
 def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
@@ -122,9 +122,9 @@ def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
     for fn in module.functions:
         shorter = {}
         for ref in fact(references, fn):
-            spelled = _by_a_name_of(scopes[fn.name], ref)
-            if spelled != ref.text and spelled.partition(".")[0] not in fact(local_names, fn):
-                shorter[ref.text, ref.key] = ir.Ref(spelled, ref.obj)
+            shortest = _by_a_name_of(scopes[fn.name], ref)
+            if shortest != ref.text and shortest.partition(".")[0] not in fact(local_names, fn):
+                shorter[ref.text, ref.key] = ir.Ref(shortest, ref.obj)
         functions.append(_respelled(fn, shorter) if shorter else fn)
     if all(map(operator.is_, functions, module.functions)):
         return module
@@ -173,7 +173,7 @@ def _placed(error: UnsupportedError, ref: ir.Ref, fn: ir.Function) -> Unsupporte
     return error
 
 
-def _spellings(
+def _names_in_file(
     uses: Mapping[tuple[str, tuple[Any, ...]], list[str]],
     local: Mapping[str, frozenset[str]],
     emitted: frozenset[str],
@@ -181,7 +181,7 @@ def _spellings(
     everywhere: set[str] = set().union(*local.values(), emitted, (root for root, _ in uses))
     fresh = Names(sorted(everywhere))
     owner: dict[str, tuple[Any, ...]] = {}
-    spelling: dict[tuple[str, tuple[Any, ...]], str] = {}
+    name_in_file: dict[tuple[str, tuple[Any, ...]], str] = {}
     for (root, identity), functions in uses.items():
         mine = identity[0] == "emitted"
         covered = any(root in local[fn] for fn in functions)
@@ -190,8 +190,8 @@ def _spellings(
             raise InternalError("emit", f"a local name hides the function {root}")
         name = root if free and not covered else fresh.fresh(root)
         owner[name] = identity
-        spelling[root, identity] = name
-    return spelling
+        name_in_file[root, identity] = name
+    return name_in_file
 
 
 # --------------------------------------------------------------------- names in functions

@@ -230,7 +230,7 @@ class _Collection:
 
 
 def _identity(name: str, obj: Any) -> tuple[str, int]:
-    """One definition a thing; constants are told apart by their names as well."""
+    """One definition a thing; constants are distinguished by their names as well."""
     return ("" if _defines_itself(obj) else name), id(obj)
 
 

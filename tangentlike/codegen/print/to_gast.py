@@ -1,7 +1,7 @@
-"""IR to gast: each node of the IR has one Python spelling.
+"""IR to gast: each node of the IR has one form in Python.
 
 `x @ w + b` is a `Call` of a `Call` in the IR and a `BinOp` of a `BinOp` here; precedence is the
-printer's business. References are spelled by a `Speller`, since a name may have to change when
+printer's business. References are written by a `Speller`, since a name may have to change when
 the text around it uses the same one for something else.
 """
 
@@ -99,7 +99,7 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
             return _lazy(expr, spell)
         case ir.Opaque():
             return opaque_expression(expr, spell, lambda e: expression(e, spell))
-    raise InternalError("emit", f"no spelling for an expression of class {type(expr).__name__}")
+    raise InternalError("emit", f"no form for an expression of class {type(expr).__name__}")
 
 
 def _at(node: Any, expr: ir.Call | ir.Index) -> Any:
@@ -154,7 +154,7 @@ def _complex(value: complex, spell: Speller) -> Any:
 
 
 def literal_references(value: Any) -> list[ir.Ref]:
-    """The built-ins that the spelling of a constant calls."""
+    """The built-ins that the form of a constant calls."""
     seen: list[ir.Ref] = []
 
     def spell(ref: ir.Ref) -> str:
@@ -205,7 +205,7 @@ def _arguments(call: ir.Call, spell: Speller) -> tuple[list[Any], list[Any]]:
 
 
 def _unary(text: str, operand: Any) -> Any:
-    """`not (a in b)` and `not (a is b)` have a spelling of their own."""
+    """`not (a in b)` and `not (a is b)` have a form of their own."""
     if text == "not" and isinstance(operand, gast.Compare) and len(operand.ops) == 1:
         opposite = {gast.In: "not in", gast.Is: "is not"}.get(type(operand.ops[0]))
         if opposite is not None:
@@ -285,7 +285,7 @@ def statement(stmt: ir.Stmt, spell: Speller = plain) -> Any:
             return gast.Return(None if stmt.value is None else expression(stmt.value, spell))
         case ir.OpaqueStmt():
             return opaque_statement(stmt, spell, lambda e: expression(e, spell))
-    raise InternalError("emit", f"no spelling for a statement of class {type(stmt).__name__}")
+    raise InternalError("emit", f"no form for a statement of class {type(stmt).__name__}")
 
 
 def _attempt(stmt: ir.Try, spell: Speller) -> Any:
