@@ -281,10 +281,26 @@ def tidy_branches(function: ir.Function, facts: Facts) -> ir.Function:
     """
 
     def one(stmt: ir.Stmt) -> Iterator[ir.Stmt] | None:
-        branch = isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try)
-        return _tidied(stmt, facts) if branch else None  # type: ignore[arg-type]
+        if isinstance(stmt, ir.Try):
+            return _untried(stmt) if _lets_pass(stmt) else None
+        return _tidied(stmt, facts) if isinstance(stmt, ir.If) else None
 
     return ir.with_body(function, ir.rewrite(function.body, after=one))
+
+
+def _lets_pass(stmt: ir.Try) -> bool:
+    """Whether all that a `try` does with what it catches is to raise it again."""
+    match stmt.orelse:
+        case (ir.OpaqueStmt(text="raise"),):
+            return not stmt.failed and not stmt.caught
+    return False
+
+
+def _untried(stmt: ir.Try) -> Iterator[ir.Stmt]:
+    """What a `try` stands around, by itself: `try: A; except E: raise; else: B` as `A; B`."""
+    tried, (_, *rest) = ir.tried_and_rest(stmt)
+    yield from tried
+    yield from rest
 
 
 def _tidied(stmt: ir.If, facts: Facts) -> Iterator[ir.Stmt]:
