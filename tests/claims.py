@@ -62,7 +62,7 @@ def false_claims(
     function = with_body(lowered.function, rewrite(lowered.function.body, after=looked_at))
     plain = tuple(dataclasses.replace(p, annotation="") for p in function.params)
     function = dataclasses.replace(function, params=plain, name=f"{function.name}_looked_at")
-    loaded = load(emit(ir.Module((function,)), lowered.scope), lowered.scope)[function.name]
+    loaded = load(emit(ir.Module((function,)), lowered.scope))[function.name]
     # (Names of inner functions and what captures them are resolved later than here.)
     unresolved = contextlib.suppress(TypeError, NotImplementedError)
     with contextlib.redirect_stdout(io.StringIO()), unresolved:

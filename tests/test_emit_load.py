@@ -28,7 +28,7 @@ def helper(x: float) -> float:
 def copy_of(fn: Callable[..., Any], rename: str = "") -> Any:
     """A function lowered, printed and loaded again."""
     lowered = lower(fn)
-    return load(emit(ir.Module((lowered.function,)), lowered.scope), lowered.scope)[fn.__name__]
+    return load(emit(ir.Module((lowered.function,)), lowered.scope))[fn.__name__]
 
 
 def uses_globals(x: float) -> float:

@@ -46,7 +46,7 @@ def active_names(
     """
     flow = flow or flow_edges(function, kinds, book, effects)
     found = _carrying(function, flow, wrt, kinds, book, targets)
-    _refuse_hidden_sharing(function, flow, found)
+    _refuse_hidden_sharing(function, flow)
     return _names_only(found)
 
 
@@ -176,7 +176,7 @@ def _reachable(
     return found
 
 
-def _refuse_hidden_sharing(function: ir.Function, flow: Flow, active: set[str]) -> None:
+def _refuse_hidden_sharing(function: ir.Function, flow: Flow) -> None:
     """`y = stop_gradient(x)` is x itself, and so is `on_adjoint(x, f)`: a write through y would
     change x unseen, and the adjoint of one would be that of the other."""
     for stmt in ir.statements(function.body):

@@ -202,7 +202,7 @@ class _Desugaring:
         parents = {
             stmt.target: stmt
             for stmt in block
-            if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
+            if isinstance(stmt, ir.Assign) and is_super(stmt.value)
         }
         out: list[ir.Stmt] = []
         for stmt in block:
@@ -308,7 +308,7 @@ def _sets_attribute(fn: ir.Expr) -> bool:
     return False
 
 
-def _is_super(value: ir.Expr) -> bool:
+def is_super(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
 
 

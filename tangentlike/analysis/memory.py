@@ -18,6 +18,7 @@ from ..frontend.owners import is_operation
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
+from ..rules.index_kinds import key_parts
 from .constructors import record_values
 from .operations import (
     changes_its_object,
@@ -393,11 +394,6 @@ class Sources:
 def _only_computes(fn: ir.Ref) -> bool:
     """Whether a function of NumPy, Python or our runtime writes nothing but its `out`."""
     return is_operation(fn.obj) and written_position(fn.obj) is None and not may_write(fn)
-
-
-def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The parts of a key per axis; a list in brackets is one part (an index array)."""
-    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
 
 
 def element(name: str) -> str:

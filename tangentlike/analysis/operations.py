@@ -10,7 +10,7 @@ import operator
 import re
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +58,11 @@ VALUE_METHODS = frozenset(
     for name, value in vars(cls).items()
     if isinstance(value, types.MethodDescriptorType)
 )
+
+
+def is_one_of(obj: Any, objects: Iterable[Any]) -> bool:
+    """Membership by identity: arrays and objects of the user's compare in their own ways."""
+    return any(obj is each for each in objects)
 
 
 def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:

@@ -26,9 +26,10 @@ from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
 from ..ir.dataflow import Problem, solve
 from ..ir.index import named
 from ..ir.kind import FUNCTION
+from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
-from .memory import Effects, Sources, base_names, element, key_parts
+from .memory import Effects, Sources, base_names, element
 from .operations import in_source, is_python_function, operands, outputs
 from .outer_objects import (
     Found,
@@ -398,7 +399,7 @@ class Outside:
             for name, reached in self._carried(stmt, outer, values):
                 into = without_tables(reached, found.written)
                 if into and name in varied():
-                    _refuse_unseen_function(stmt, name)
+                    _refuse_unseen_function(stmt)
                     raise _carried_out(name, into, function, stmt)
         written = arrays_of(without_tables(found.written, found.written))
         self.touched |= {**written, **arrays_of(found.read)}
@@ -599,7 +600,7 @@ def _refuse_cached(stmt: ir.Stmt, written: Found) -> None:
         )
 
 
-def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
+def _refuse_unseen_function(stmt: ir.Stmt) -> None:
     """Refuse `tl.grad(system.energy)`: which function that is is not known until run time."""
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if mark_of(obj, "derives"):

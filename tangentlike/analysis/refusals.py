@@ -31,6 +31,7 @@ from .operations import (
     in_source,
     is_array_method,
     is_container_method,
+    is_one_of,
     is_python_function,
     is_slice,
     is_stop_gradient,
@@ -639,12 +640,12 @@ def _is_matrix(expr: ir.Expr, names: Collection[str]) -> bool:
             return name not in _OF_ENTRIES and _is_matrix(base, names)
         case ir.Index(base, _):
             return _is_matrix(base, names)
-        case ir.Call(ir.Ref(obj=obj), args) if _is_one_of(obj, _DOTS):
+        case ir.Call(ir.Ref(obj=obj), args) if is_one_of(obj, _DOTS):
             return all(_is_matrix(arg, names) or _is_numpys(arg) for arg in args)
         case ir.Call(ir.Ref(obj=obj), (_, right, *_)) if _solves(obj):
             return _is_matrix(right, names)
         case ir.Call(ir.Ref(obj=obj), args):
-            arrays = _is_one_of(obj, (np.asarray, np.array))
+            arrays = is_one_of(obj, (np.asarray, np.array))
             return not arrays and (_makes(obj) or any(_is_matrix(a, names) for a in args))
         case ir.Call(ir.Attribute() as fn):
             return _is_matrix(fn, names)
@@ -653,7 +654,7 @@ def _is_matrix(expr: ir.Expr, names: Collection[str]) -> bool:
 
 def _makes(obj: Any) -> bool:
     """Whether calls of a library's function may give a matrix."""
-    if _is_one_of(obj, (np.matrix, np.asmatrix, np.bmat)):
+    if is_one_of(obj, (np.matrix, np.asmatrix, np.bmat)):
         return True
     if not callable(obj) or not module_of(obj).startswith("scipy.sparse"):
         return False
@@ -666,11 +667,6 @@ def _solves(obj: Any) -> bool:
     return home and attribute_of(obj, "__name__", "") == "spsolve"
 
 
-def _is_one_of(obj: Any, functions: tuple[Any, ...]) -> bool:
-    """Membership by identity: what is not a function may compare entry by entry."""
-    return any(obj is function for function in functions)
-
-
 def _is_numpys(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Ref) and isinstance(expr.obj, np.matrix)
 
@@ -680,7 +676,7 @@ def refuse_matrix_product(
 ) -> None:
     """Refuse a product of an active value with a matrix, and matrices handed to functions."""
     ours = str(attribute_of(obj, "__module__", "")).startswith("tangentlike.runtime")
-    anywhere = _is_one_of(obj, _PRODUCTS) or (is_python_function(obj) and not ours)
+    anywhere = is_one_of(obj, _PRODUCTS) or (is_python_function(obj) and not ours)
     if not anywhere and not any(map(_is_numpys, call.args)):
         return
     if any(_is_matrix(arg, names) for arg in call.args):

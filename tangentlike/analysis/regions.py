@@ -23,8 +23,9 @@ from .. import ir
 from ..frontend.owners import is_operation
 from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES, Kind
+from ..rules.index_kinds import key_parts
 from .aliases import Aliases
-from .memory import Sources, base_names, key_parts
+from .memory import Sources, base_names
 from .sharing import owner
 from .structure import ROOT, BlockKey, Structure, shape_only
 

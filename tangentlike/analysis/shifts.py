@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..ir.facts import fact
 from ..ir.index import ProgramIndex, references
 from ..ir.kind import SHAPE_ATTRIBUTES, UNKNOWN, Kind
 from ..rules.book import as_function_call
-from .operations import rule_object
+from .operations import is_one_of, rule_object
 
 _EXTREMA = (np.max, np.min, np.ndarray.max, np.ndarray.min)
 _OF_TWO = (np.maximum, np.minimum)
@@ -63,14 +62,10 @@ def cancelled_extrema(function: ir.Function, kinds: Mapping[str, Kind]) -> froze
     for number, stmt in enumerate(index.statements):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call() as call):
-                if _is_one(rule_object(call, kinds), (*_EXTREMA, *_OF_TWO)):
+                if is_one_of(rule_object(call, kinds), (*_EXTREMA, *_OF_TWO)):
                     followed = _Followed(function, index, kinds, as_function_call(call))
                     found += [name] * followed.cancels(number)
     return frozenset(found).difference(function.param_names)
-
-
-def _is_one(obj: Any, objects: tuple[Any, ...]) -> bool:
-    return any(obj is one for one in objects)
 
 
 def _reduced(call: ir.Call, rank: int | None) -> tuple[int | str, bool] | None:
@@ -112,7 +107,7 @@ class _Followed:
     @property
     def extremum(self) -> _Part | None:
         """What the result of the call is in terms of itself; None where it is not followed."""
-        if _is_one(getattr(self.call.fn, "obj", None), _OF_TWO):
+        if is_one_of(getattr(self.call.fn, "obj", None), _OF_TWO):
             return _Part(1, _EACH) if len(self.call.args) == 2 and not self.call.kwargs else None
         reduced = _reduced(self.call, self.rank)
         return None if reduced is None else _Part(1, *reduced)
@@ -154,7 +149,7 @@ class _Followed:
 
     def _call(self, call: ir.Call) -> _Part | None:
         obj, call = rule_object(call, self.kinds), as_function_call(call)
-        if _is_one(obj, _SUMS):
+        if is_one_of(obj, _SUMS):
             return self._sum(call)
         parts = [self.parts.get(arg.name) if isinstance(arg, ir.Var) else None for arg in call.args]
         first = parts[0] if parts else None
@@ -167,7 +162,7 @@ class _Followed:
                 return replace(first, factor=False)
             if obj is operator.neg:
                 return first if first.factor else replace(first, by=-first.by)
-        if len(parts) == 2 and _is_one(obj, _PRODUCTS):
+        if len(parts) == 2 and is_one_of(obj, _PRODUCTS):
             one = [part for part in parts if part is not None]
             if all(part.factor and part.axis == _ALL for part in one):
                 return replace(one[0], by=sum(part.by for part in one))

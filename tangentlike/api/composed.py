@@ -27,6 +27,7 @@ import numpy as np
 from ..dispatch.derivation import Derivation
 from ..frontend.primal import plain_signature
 from ..frontend.structures import Structures
+from ..ir.names import unused
 
 _count = itertools.count(1)
 _LITERALS = (int, str, bool, type(None))
@@ -182,7 +183,7 @@ _V_STANDS_LAST = "v stands last here, the vector of a Hessian product, shaped as
 def hvp_text(emitted: Emitted) -> str:
     """`hvp` of one argument, or of several with a tuple for v; which stands last here, so that
     another argument in its place is refused where its shape shows it."""
-    v, seeds = _unused("v", emitted.names), emitted.seeds
+    v, seeds = unused("v", emitted.names), emitted.seeds
     parts = [v] if len(seeds) == 1 else [f"{v}[{k}]" for k in range(len(seeds))]
     definition = emitted.definition(f"{emitted.name}_along", v)
     check = ""
@@ -200,7 +201,7 @@ def jacobian_text(emitted: Emitted) -> str:
     (seed,) = emitted.seeds
     names, wrt = emitted.names, emitted.wrt
     size, shape = f"np.size({wrt})", f"np.shape({wrt})"
-    units, columns = _unused("units", names), _unused("columns", names)
+    units, columns = unused("units", names), unused("columns", names)
     call = f"{emitted.call((seed,))}[1]"
     return (
         f"{emitted.definition(f'{emitted.name}_columns')}"
@@ -217,12 +218,6 @@ def _plain_values(value: str) -> str:
     message = "a Jacobian of a container, or with respect to one, cannot be differentiated again"
     test = f"if isinstance({value}, (list, tuple, dict)):"
     return f"{test}\n        raise TypeError({message!r})"
-
-
-def _unused(wanted: str, names: tuple[str, ...]) -> str:
-    while wanted in names:
-        wanted += "_"
-    return wanted
 
 
 def _is_written_out(default: Any) -> bool:

@@ -363,7 +363,7 @@ def _unpacked(derived: Derived) -> tuple[int | None, Any]:
     params = (*map(ir.Param, taken), *backward.params[1:])
     flat = dataclasses.replace(backward, params=params, body=backward.body[1:], empties=taken)
     scope = derived.lowered.scope
-    loaded = load(emit(ir.Module((*others, flat)), scope, derived.scopes), scope)
+    loaded = load(emit(ir.Module((*others, flat)), scope, derived.scopes))
     return len(names), loaded[flat.name]
 
 

@@ -85,7 +85,7 @@ def saved(
         notes.known(value)
     functions = tuple(_noted(fn, fn is derived.apart.main, notes) for fn in derived.apart.functions)
     module = ir.Module(functions)
-    made = load(emit(module, derived.lowered.scope, derived.scopes), derived.lowered.scope)
+    made = load(emit(module, derived.lowered.scope, derived.scopes))
     call(made[module.main.name], tuple(args), dict(kwargs))
     if notes.open:
         raise TangentlikeError(

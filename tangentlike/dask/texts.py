@@ -15,6 +15,7 @@ from ..api.calls import value_and_grad
 from ..api.jacobians import pair_of
 from ..dispatch.derivation import functions_of
 from ..frontend.primal import Primal, primal_of
+from ..ir.names import unused
 
 if TYPE_CHECKING:
     from .chunked import ChunkedLoss
@@ -189,12 +190,12 @@ def _members(request: ChunkedLoss) -> str:
 
 def member(name: str, taken: Sequence[str]) -> str:
     """What a block of an argument is called."""
-    return _unused(f"{name}_k", taken)
+    return unused(f"{name}_k", taken)
 
 
 def sent(name: str, taken: Sequence[str]) -> str:
     """What an argument that all chunks see is called in the plan."""
-    return _unused(f"{name}_sent", taken)
+    return unused(f"{name}_sent", taken)
 
 
 def identifier(fn: Any) -> str:
@@ -208,12 +209,6 @@ def own_name(name: str) -> str:
     from . import plans
 
     while name in LOCALS or name in plans.__all__:
-        name += "_"
-    return name
-
-
-def _unused(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
         name += "_"
     return name
 
@@ -303,7 +298,7 @@ def _pair_source(request: ChunkedLoss) -> str:
     derivation = pair_of(request.loss, request.wrt, request.example)
     fwd, bwd = (f.__name__ for f in functions_of(derivation.derived))
     names, taken = ", ".join(request.parameters), request.parameters
-    seed = _unused("stats_bar", taken)
+    seed = unused("stats_bar", taken)
     value = "value[0]" if request.has_aux else "value"
     adjoint = f"seed_like(value, ({seed}, None))" if request.has_aux else seed
     unit = "(unit, None)" if request.has_aux else "unit"

@@ -127,7 +127,7 @@ def instrumented(program: Program, probe: Probe, deep: bool = False) -> dict[str
         program.emitted, tree=tree, bindings=_with_probe(program.emitted.bindings, probe)
     )
     assert len(definitions(tree)) == len(definitions(program.emitted.tree))
-    return load(emitted, next(iter(program.emitted.scopes.values())))
+    return load(emitted)
 
 
 def _with_probe(bindings: Bindings, probe: Probe) -> Bindings:

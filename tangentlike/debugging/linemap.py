@@ -21,6 +21,7 @@ from ..codegen.print.module import definitions
 from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
 from ..frontend.owners import mark_of
+from ..frontend.source import first_line
 from ..runtime.recent import Recent
 
 _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
@@ -378,19 +379,14 @@ def _function_at(place: Place) -> UserFunction | None:
     for node in ast.walk(tree):  # from the outside in
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             last = node.end_lineno or node.lineno
-            if _starts(node) <= place.line <= last and (
+            if first_line(node) <= place.line <= last and (
                 found is None or isinstance(found, ast.Lambda)
             ):
                 found = node
     if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         return None
     name = "lambda" if isinstance(found, ast.Lambda) else found.name
-    return UserFunction(name, place.file, _starts(found), found.end_lineno or found.lineno)
-
-
-def _starts(node: Any) -> int:
-    decorators = getattr(node, "decorator_list", ())
-    return int(min([node.lineno, *(d.lineno for d in decorators)]))
+    return UserFunction(name, place.file, first_line(found), found.end_lineno or found.lineno)
 
 
 def _lines_at(place: Place) -> Iterator[int]:

@@ -395,7 +395,7 @@ def generators_in_place(function: ir.Function, variable: Callable[[str], str]) -
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in values:
             return ()
-        if not _named(stmt) & values.keys():
+        if not evaluated_names(stmt) & values.keys():
             return stmt
         if isinstance(stmt, ir.For):
             through = ir.substitute(stmt.iter, values)
@@ -406,7 +406,7 @@ def generators_in_place(function: ir.Function, variable: Callable[[str], str]) -
     return ir.with_body(function, body)
 
 
-def _named(stmt: ir.Stmt) -> set[str]:
+def evaluated_names(stmt: ir.Stmt) -> set[str]:
     """The names in what a statement itself evaluates."""
     return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
@@ -421,7 +421,7 @@ def _is_taken_later(
     anything that the generator expression reads gets another value."""
     reads = ir.names_in(made)
     for number, (stmt, outside) in enumerate(later):
-        if name in _named(stmt):
+        if name in evaluated_names(stmt):
             whole = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
             inside = (part for part in whole if isinstance(part, ir.Opaque | ir.Lazy))
             bare = isinstance(stmt, ir.Assign) and stmt.value == ir.Var(name)

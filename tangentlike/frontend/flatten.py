@@ -48,7 +48,6 @@ from .targets import unpacked
 
 # Loop headers whose operands are named, and which then stay as they are.
 HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
-_APART = "Assign the value in a statement of its own first."
 
 
 def flatten(
@@ -368,7 +367,7 @@ class _Flattener:
         local = self.special.functions[name]
         given = matched(call, local)
         values = dict(zip(given, self.operands(tuple(given.values())), strict=True))
-        body, value = inlined(call, local, {**local.defaults, **values}, self.names.local)
+        body, value = inlined(local, {**local.defaults, **values}, self.names.local)
         inside = dataclasses.replace(self, calling=(*self.calling, name))
         self.out.extend(inside.block(body))
         return inside.operation(value)

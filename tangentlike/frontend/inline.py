@@ -119,7 +119,7 @@ def find_special(function: Function, names: Names) -> Special:
     walrus = _assigns(function.body)
     candidates = _candidates(function)
     chosen = inlinable(function)
-    functions = {n: _local(f, o, names) for n, (f, o) in candidates.items() if n in chosen}
+    functions = {n: _local(f, names) for n, (f, _) in candidates.items() if n in chosen}
     bodies = (f.function.body for f in functions.values())
     return Special(functions, walrus or any(map(_assigns, bodies)))
 
@@ -186,7 +186,7 @@ def default_values(local: Local, origin: Origin) -> Block:
 
 
 def inlined(
-    call: Call, local: Local, arguments: Mapping[str, Expr], fresh: Callable[[str], str]
+    local: Local, arguments: Mapping[str, Expr], fresh: Callable[[str], str]
 ) -> tuple[Block, Expr]:
     """The statements of a call, and its value. `arguments` are atoms; locals get fresh names.
 
@@ -241,7 +241,7 @@ def _name(expr: Expr) -> str:
     return expr.name
 
 
-def _local(function: Function, origin: Origin, names: Names) -> Local:
+def _local(function: Function, names: Names) -> Local:
     """A local function made ready: its jumps structured, its defaults named."""
     function = structure_jumps(function, names)
     defaults: dict[str, Expr] = {}

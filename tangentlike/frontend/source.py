@@ -166,7 +166,7 @@ def _parsed(fn: types.FunctionType) -> _File:
         ) from None
     sites: dict[int, list[_Site]] = {}
     for site in _sites(tree, "lambda" in content):
-        sites.setdefault(_first_line(site.node), []).append(site)
+        sites.setdefault(first_line(site.node), []).append(site)
     return _files.put(name, _File(content, tree, tuple(content.splitlines()), sites))
 
 
@@ -194,7 +194,7 @@ def _statements(node: Any) -> Iterator[ast.AST]:
         yield from getattr(node, block, ())
 
 
-def _first_line(node: Any) -> int:
+def first_line(node: Any) -> int:
     decorators = getattr(node, "decorator_list", ())
     return int(min([node.lineno, *(d.lineno for d in decorators)]))
 
@@ -694,6 +694,6 @@ def _defines(text: str, code: types.CodeType) -> bool:
     except (SyntaxError, ValueError):
         return False
     return any(
-        same_program(made, code) and _first_line(node) == code.co_firstlineno
+        same_program(made, code) and first_line(node) == code.co_firstlineno
         for node, made in codes.items()
     )

@@ -50,7 +50,7 @@ def reaching(function: ir.Function) -> Reaching:
     return walk.found
 
 
-def split_names(function: ir.Function, names: Names | None = None) -> ir.Function:
+def split_names(function: ir.Function) -> ir.Function:
     """Give each web of definitions a name: the first keeps its own, others become `a2`, `a3`.
 
     before::                  after::
@@ -59,8 +59,7 @@ def split_names(function: ir.Function, names: Names | None = None) -> ir.Functio
         a = b + 2                 a2 = b + 2
         return a                  return a2
     """
-    names = names_of(function) if names is None else names
-    return renamed_webs(function, reaching(function), names)[0]
+    return renamed_webs(function, reaching(function), names_of(function))[0]
 
 
 def renamed_webs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 _RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
 
@@ -37,3 +37,10 @@ class Names:
 
     def __contains__(self, name: object) -> bool:
         return name in self._taken
+
+
+def unused(wanted: str, taken: Container[str]) -> str:
+    """`wanted` itself if nothing has it, else with as many underscores as it takes."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted

@@ -271,22 +271,17 @@ def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
         return item
     if not _is_array(x_bar):
         return None
-    if isinstance(key, (types.Integer, types.EllipsisType)):
+    vector = _is_array(key) and key.ndim == 1
+    mask = vector and isinstance(key.dtype, types.Boolean)
+    if mask or isinstance(key, (types.Integer, types.EllipsisType)):
 
-        def one(x_bar: Any, key: Any, g: Any) -> Any:
+        def once(x_bar: Any, key: Any, g: Any) -> Any:
             x_bar[key] += g
             return x_bar
 
-        return one
-    if not _is_array(key) or key.ndim != 1:
+        return once
+    if not vector:
         return None
-    if isinstance(key.dtype, types.Boolean):
-
-        def at_mask(x_bar: Any, key: Any, g: Any) -> Any:
-            x_bar[key] += g
-            return x_bar
-
-        return at_mask
     by_row = _is_array(g) and g.ndim == x_bar.ndim
 
     def rows(x_bar: Any, key: Any, g: Any) -> Any:

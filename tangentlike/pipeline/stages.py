@@ -531,7 +531,7 @@ def _derived(
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
-        made = load(emitted, lowered.scope)
+        made = load(emitted)
     programs: dict[str, Any] = {**build.record.programs(lowered.function.name)}
     programs |= {"simplified": module, "emitted": emitted.source}
     derived = Derived(

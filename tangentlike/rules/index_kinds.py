@@ -52,7 +52,7 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
 
 
 def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The components of an index: those of a tuple, or the one.
+    """The components of an index, per axis: those of a tuple, or the one (as a list is).
 
     >>> len(key_parts(ir.Display("tuple", (ir.Var("i"), ir.Slice()))))
     2

@@ -27,7 +27,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..errors import UnsupportedError
-from ..frontend.comprehensions import stops
+from ..frontend.comprehensions import evaluated_names, stops
 from ..frontend.generators import (
     Manner,
     generated,
@@ -136,16 +136,11 @@ def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in chosen:
             return _all_items(stmt, desugaring, made)
-        found = chosen & _read_itself(stmt)
+        found = chosen & evaluated_names(stmt)
         return _taking(stmt, found.pop(), names) if found else stmt
 
     made = set[str]()
     return lowered.with_body(ir.rewrite(lowered.function.body, after=statement), made)
-
-
-def _read_itself(stmt: ir.Stmt) -> set[str]:
-    """The names that a statement reads, but those that only the statements in it read."""
-    return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
 
 def _all_items(stmt: ir.Assign, desugaring: _Desugaring, made: set[str]) -> ir.Instead:
@@ -489,7 +484,7 @@ class _Desugaring:
         if made is None and not _of_iter(stmt) and (_iterator(stmt) is None or _is_endless(call)):
             return False
         rest = self.index.following(stmt)
-        uses = [s for s in ir.statements(rest) if name in _read_itself(s)]
+        uses = [s for s in ir.statements(rest) if name in evaluated_names(s)]
         until = None if _of_iter(stmt) else self._until_taken(name, rest)
         if until is not None and (not _is_header(call) or _is_loop(until[-1], name)):
             return False

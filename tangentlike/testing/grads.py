@@ -93,7 +93,7 @@ def check_grads(
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     for check in compare(fn, args, wrt, modes, order, eps, rtol, atol, seed):
         if not check.ok:
-            raise _mismatch(fn, args, check, modes, eps, wrt)
+            raise _mismatch(fn, args, check, eps, wrt)
 
 
 def compare(
@@ -289,7 +289,6 @@ def _mismatch(
     fn: Callable[..., Any],
     args: Sequence[Any],
     check: Check,
-    modes: Sequence[str],
     eps: float,
     wrt: Wrt | None,
 ) -> Mismatch:

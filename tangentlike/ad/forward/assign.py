@@ -115,11 +115,11 @@ def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]
         if value.fn.name in ("pop", "popleft", "popitem", "setdefault"):
             mirrored = _on_tangents(value, state)
             if mirrored is not None:
-                return mirrored_call(stmt, ir.Do(mirrored, state.tangent_origin()), value, state)
+                return mirrored_call(stmt, ir.Do(mirrored, state.tangent_origin()), value)
     return [stmt]
 
 
-def mirrored_call(stmt: ir.Stmt, line: ir.Stmt, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+def mirrored_call(stmt: ir.Stmt, line: ir.Stmt, call: ir.Call) -> list[ir.Stmt]:
     """A container's method and the same of its tangents, before it where its arguments compute
     something, which may read what it changes: `s.pop(len(s) // 2)`, `s.insert(len(s) - 1, v)`."""
     computed = (arg for arg in ir.arguments(call) if not isinstance(arg, ir.Var))
@@ -163,7 +163,7 @@ def _mirrored_method(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir
     line = state.assign(state.target(stmt.target), mirrored)
     if ir.names_in(mirrored) & set(ir.target_names(stmt.target)):
         return [line, stmt]
-    return mirrored_call(stmt, line, call, state)
+    return mirrored_call(stmt, line, call)
 
 
 def _on_tangents(call: ir.Call, state: Tangents) -> ir.Call | None:

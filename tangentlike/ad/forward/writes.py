@@ -286,10 +286,10 @@ def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.St
         return [stmt]
     if method in _STRUCTURAL:
         mirrored = ir.Call(ir.Attribute(base, method), call.args, call.kwargs, call.at)
-        return mirrored_call(stmt, ir.Do(mirrored, state.tangent_origin()), call, state)
+        return mirrored_call(stmt, ir.Do(mirrored, state.tangent_origin()), call)
     if method in _MIRRORED:
         line = _mirrored(method, base, call.args, call.kwargs, state)
-        return mirrored_call(stmt, line, call, state)
+        return mirrored_call(stmt, line, call)
     if method in _REORDERING:
         raise state.refuse(
             f"`{method}` of a list that carries derivatives",

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import base_names, element, key_parts
+from ...analysis.memory import base_names, element
 from ...analysis.operations import MUTATING_METHODS, written_position
 from ...analysis.sharing import Sharing, owner
 from ...analysis.structure import Structure, structure
@@ -34,6 +34,7 @@ from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...ir.kind import Kind
 from ...ir.rewrite import unless_same
+from ...rules.index_kinds import key_parts
 from ..context import Context
 
 _METHOD_CALL = re.compile(r"\b(\w+)\.(\w+)\(")

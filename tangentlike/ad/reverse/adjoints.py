@@ -19,9 +19,10 @@ import numpy as np
 
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases, rebased
-from ...analysis.memory import VIEW_ATTRIBUTES, base_names, key_parts, surely_basic
+from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
+from ...rules.index_kinds import key_parts
 from ...runtime.records import attribute_of
 from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST

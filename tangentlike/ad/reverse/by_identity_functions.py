@@ -383,7 +383,7 @@ def identity_pair(
         transform.adjoints.zero(SHARED)  # (it is the caller's)
         seeds = transform.seed_result(value)
     else:
-        given = context.names.fresh(seed_name(value, transform.adjoints))
+        given = context.names.fresh(seed_name(value))
         seeds = transform.seed(value, ir.Var(given))
         formals, returned = (), primal.wrt
     before, after = transform.run(seeds, returned, formals)

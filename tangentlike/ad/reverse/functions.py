@@ -345,7 +345,7 @@ def reverse(
     if has_aux:
         loss, aux = loss_and_aux(value, primal.function)
     if mode == "adjoint":
-        seed = context.names.fresh(seed_name(value, transform.adjoints))
+        seed = context.names.fresh(seed_name(value))
         seeds = transform.seed(value, ir.Var(seed))
         params = _with_parameter(params, seed)
     else:
@@ -372,7 +372,7 @@ def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
     return ir.Display("tuple", bars)
 
 
-def seed_name(value: ir.Expr, adjoints: Adjoints) -> str:
+def seed_name(value: ir.Expr) -> str:
     """The seed is the adjoint of the result; a name of its own, since it is borrowed."""
     if isinstance(value, ir.Var):
         return f"{value.name}_seed"

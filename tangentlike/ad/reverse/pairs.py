@@ -58,7 +58,7 @@ def reverse_pair(
     depends = bool(ir.names_in(value) & primal.active) or protect
     takes_seed = depends if seeded is None else seeded
     tape = context.names.fresh("tape")
-    seed = context.names.fresh(seed_name(value, transform.adjoints))
+    seed = context.names.fresh(seed_name(value))
     params = [ir.Param(tape)]
     if takes_seed:
         params.append(ir.Param(seed))

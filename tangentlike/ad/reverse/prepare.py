@@ -15,13 +15,14 @@ from typing import TypeGuard
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
 from ...analysis.kinds import spread
-from ...analysis.memory import key_parts, surely_basic
+from ...analysis.memory import surely_basic
 from ...analysis.sharing import may_resize, owner
 from ...analysis.structure import Structure
 from ...frontend.naming import noun
 from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, Kind
+from ...rules.index_kinds import key_parts
 from ..context import Context, of_sets, operation
 from ..loops import SIZED, indexed, may_break, sources_of
 from .adjoints import as_value

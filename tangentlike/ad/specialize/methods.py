@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ... import ir
+from ...analysis.constructors import is_super
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import MUTATING_METHODS, VALUE_CLASSES, is_python_function
@@ -401,7 +402,7 @@ class Methods:
 
 def _refuse_parents(function: ir.Function) -> None:
     for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Assign) and _is_super(stmt.value) and not stmt.value.args:  # type: ignore[union-attr]
+        if isinstance(stmt, ir.Assign) and is_super(stmt.value) and not stmt.value.args:  # type: ignore[union-attr]
             raise UnknownClassError(
                 "which class `super()` refers to is not known, or is not written in Python",
                 stmt.origin.place,
@@ -444,7 +445,7 @@ class _Desugaring(ir.Rewriter):
         self.parents = {
             stmt.target
             for stmt in ir.statements(lowered.function.body)
-            if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
+            if isinstance(stmt, ir.Assign) and is_super(stmt.value)
         }
         self.classes = dict(self._named_classes())
         objects = (ref.obj for ref in fact(references, lowered.function))
@@ -487,7 +488,7 @@ class _Desugaring(ir.Rewriter):
 
     def _unused_parent(self, stmt: ir.Stmt, used: frozenset[str]) -> bool:
         """Whether it is `parent = super()`, and all that is read from it was found."""
-        return isinstance(stmt, ir.Assign) and _is_super(stmt.value) and stmt.target not in used
+        return isinstance(stmt, ir.Assign) and is_super(stmt.value) and stmt.target not in used
 
     def resolved(self, stmt: ir.Stmt) -> ir.Stmt:
         """A statement with calls of functions for methods."""
@@ -782,10 +783,6 @@ def _defaults(fn: Any) -> dict[str, Kind]:
     modules = {n: p.default for n, p in params if isinstance(p.default, types.ModuleType)}
     kinds = {n: Kind("other", module=module) for n, module in modules.items()}
     return kinds | {n: NOTHING for n, p in params if p.default is None}
-
-
-def _is_super(value: ir.Expr) -> bool:
-    return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
 
 
 def _gives_any_number(call: ir.Call) -> bool:

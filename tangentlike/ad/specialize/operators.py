@@ -19,7 +19,7 @@ import inspect
 import itertools
 import linecache
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import ir
@@ -28,6 +28,7 @@ from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...frontend.owners import carry_over, mark, mark_of
 from ...ir.kind import Kind, asks_for_ranks
+from ...ir.names import unused
 from ...runtime import copy, pair_of, require_apart, tangent_of
 from ...runtime.records import attribute_of
 
@@ -51,7 +52,7 @@ def derivative_value(call: ir.Call, value: ir.Expr) -> ir.Expr | None:
     """The function value that `tl.grad(f, ...)` is, where `value` is that of `f`; None where
     the options are no literals."""
     ref, given, words = taken_apart(value)
-    options = _literals(call, len(given), words)
+    options = _literals(call, len(given))
     if options is None or not isinstance(call.fn, ir.Ref):
         return None
     made = derivative_of(call.fn.obj, ref, options, may_wait=True)
@@ -103,7 +104,7 @@ def positional(fn: Any) -> list[str]:
     return [p.name for p in parameters if p.kind in _POSITIONAL]
 
 
-def _literals(call: ir.Call, given: int, words: Mapping[str, Any]) -> dict[str, Any] | None:
+def _literals(call: ir.Call, given: int) -> dict[str, Any] | None:
     """The options of an operator, positions counted from the first parameter of the function."""
     assert isinstance(call.fn, ir.Ref)
     try:
@@ -366,7 +367,7 @@ def _of_copies(ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects:
     pairs = dict.fromkeys(tuple(sorted((w, n))) for w in written for n in names if n != w)
     own = str(ref.obj.__name__)
     own = own if own.isidentifier() else ref.text.rpartition(".")[2]
-    inner = _unused(own, {*names, *words, "copy", "require_apart"})
+    inner = unused(own, {*names, *words, "copy", "require_apart"})
     result = f"{inner}({', '.join([*names, *(f'{w}={w}' for w in words)])})"
     lines = [f"require_apart({a}, {b})" for a, b in pairs]
     lines += [f"{w} = copy({w})" for w in written]
@@ -376,12 +377,6 @@ def _of_copies(ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects:
     text = f"def {name}({params}):\n    " + "\n    ".join(lines) + "\n"
     uses = {"require_apart": require_apart, "copy": copy, inner: ref.obj}
     return _written_function(name, text, uses, ref.obj.__module__)
-
-
-def _unused(wanted: str, taken: Collection[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted
 
 
 def _second(

@@ -109,7 +109,7 @@ class _Merging(Asking):
             out.append(new)
             self._forget(zeros, new, len(out) - 1)
             forms = patterns_of(new)
-            place = _zeroed(new, self.facts) if forms & (ZERO | TAKEN) else None
+            place = _zeroed(new) if forms & (ZERO | TAKEN) else None
             copied = self._copied(new) if forms & (COPIED | COPY) else None
             if place is not None:
                 zeros[place] = Zero(len(out) - 1)
@@ -337,7 +337,7 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
     )
 
 
-def _zeroed(stmt: ir.Stmt, facts: Facts) -> ir.Expr | None:
+def _zeroed(stmt: ir.Stmt) -> ir.Expr | None:
     """The place that a statement of ours sets to zero."""
     if not stmt.origin.is_derived:
         return None

@@ -116,7 +116,7 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
         case ir.Const(value):
             return isinstance(value, (int, float, complex))
         case ir.Var(name):
-            return facts.kind(name).form in NUMERIC or _is_adjoint(name, facts, trusted)
+            return facts.kind(name).form in NUMERIC or _is_adjoint(name, trusted)
         case ir.Call(fn=ir.Ref(text="+"), args=args):
             numeric = any(is_numeric(a, facts, trusted) for a in args)
             return numeric and not any(_is_container(a, facts) for a in args)
@@ -134,7 +134,7 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
             return False
 
 
-def _is_adjoint(name: str, facts: Facts, trusted: bool) -> bool:
+def _is_adjoint(name: str, trusted: bool) -> bool:
     """Whether a name is an adjoint in a statement of ours, where containers are added up by name,
     not by `+`."""
     return trusted and name.rstrip("0123456789").endswith(("_bar", "_seed"))
@@ -148,7 +148,7 @@ def _is_inexact(expr: ir.Expr, facts: Facts, trusted: bool) -> bool:
         case ir.Var(name):
             kind = facts.kind(name)
             number = kind.form in NUMERIC and kind.dtype in ("float", "complex")
-            return number or kind.form == "array" or _is_adjoint(name, facts, trusted)
+            return number or kind.form == "array" or _is_adjoint(name, trusted)
         case ir.Call(fn=ir.Ref(text="/")):
             return True
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("+", "-", "*", "@", "**"):

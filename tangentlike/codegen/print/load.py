@@ -69,7 +69,7 @@ class _Texts:
 _TEXTS = _Texts()
 
 
-def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.FunctionType]:
+def load(emitted: Emitted) -> dict[str, types.FunctionType]:
     """Compile an emitted module; its functions by name.
 
     `inspect.getsource`, tracebacks and pdb show the emitted text.
