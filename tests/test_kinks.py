@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.runtime import extremum_share
+from tangentlike.testing import check_grads
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
 INF = np.inf
@@ -77,8 +79,39 @@ def test_branch_not_taken(fn: Callable[..., Any]) -> None:
         assert np.isfinite(tl.jvp(fn, (x,), (np.ones(3),))[1])
 
 
-def test_the_gradient_of_a_norm_is_one_ratio():
+def test_the_gradient_of_a_norm_is_a_number_times_the_vector():
     def length(x):
         return np.linalg.norm(x)
 
-    assert "x_bar = ratio_or_zero(x, np.linalg.norm(x))" in tl.grad(length).source
+    assert "x_bar = ratio_or_zero(1.0, np.linalg.norm(x)) * x" in tl.grad(length).source
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_norms_of_zeros_have_zero_slopes_at_both_orders(axis, keepdims):
+    def cubes(x):
+        return np.sum(np.linalg.norm(x, axis=axis, keepdims=keepdims) ** 3)
+
+    def lengths(x):
+        return np.sum(np.linalg.norm(x, axis=axis, keepdims=keepdims))
+
+    x, zeros = np.array([[0.3, -1.2, 0.0], [2.0, 0.4, 0.0]]), np.zeros((2, 3))
+    for fn in (cubes, lengths):
+        check_grads(fn, (x[:, :2],), order=2)
+        assert not np.any(tl.grad(fn)(zeros))
+        assert not np.any(tl.jvp(fn, (zeros,), (x,))[1])
+        assert not np.any(tl.hvp(fn)(zeros, x))
+
+
+@pytest.mark.parametrize(("axis", "where"), [(0, True), (1, True), (None, True), (0, "some")])
+def test_shares_of_ties_and_without(axis, where):
+    """In each lane that has a largest entry its weights add up to one, and ties share."""
+    x = np.array([[1.0, 3.0, 3.0, np.nan], [2.0, 0.5, 3.0, 1.0], [2.0, 1.0, 0.0, 4.0]])
+    for table in (x, x[:, :2], np.sort(x[:, :3], axis=None).reshape(3, 3)):
+        mask = True if where is True else table < 2.5
+        top = np.max(table, axis=axis, keepdims=True, where=mask, initial=-np.inf)
+        share = extremum_share(table, top, axis, mask)
+        hit = (table == top) & mask
+        count = np.broadcast_to(np.sum(hit, axis=axis, keepdims=True), table.shape)
+        np.testing.assert_array_equal(share[hit], 1.0 / count[hit])
+        assert not np.any(share[~hit]) and share.dtype == table.dtype

@@ -262,13 +262,15 @@ def _norm(call, kind_of):
 @rule(np.linalg.norm, kind=_norm)
 def norm(y, x, ord=None, axis=None, keepdims=False):
     if ord is None or ord == "fro":
-        slope = ratio_or_zero(x, kept(y, axis, keepdims))
+        y_dot = ratio_or_zero(np.sum(np.real(conj(x) * x_dot), axis=axis, keepdims=keepdims), y)
+        x_bar = ratio_or_zero(kept(np.real(y_bar), axis, keepdims), kept(y, axis, keepdims)) * x
     elif ord == 2 and rank(x) == 1:
-        slope = ratio_or_zero(x, y)
+        y_dot = ratio_or_zero(np.sum(np.real(conj(x) * x_dot), keepdims=keepdims), y)
+        x_bar = ratio_or_zero(np.real(y_bar), y) * x
     else:
         slope = norm_slope(x, kept(y, axis, keepdims), ord, axis)
-    y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
-    x_bar = kept(np.real(y_bar), axis, keepdims) * slope
+        y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
+        x_bar = kept(np.real(y_bar), axis, keepdims) * slope
 
 
 @rule("numpy.linalg.vector_norm", kind=unknown)

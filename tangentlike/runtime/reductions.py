@@ -99,11 +99,15 @@ def extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
     >>> extremum_share(np.array([1.0, 3.0, 3.0]), 3.0)
     array([0. , 0.5, 0.5])
     """
-    hit = np.equal(x, y) & where
+    hit = np.equal(x, y)
     if not hasattr(hit, "sum"):
         raise written_for("a list, a tuple or an array", x)
-    count = np.sum(hit, axis=axis, keepdims=True)
+    hit = hit if where is True else hit & where
     dtype = getattr(x, "dtype", np.dtype(float))
+    lanes = np.any(hit, axis=axis, keepdims=True)
+    if np.sum(hit) == np.sum(lanes):  # (no ties)
+        return hit.astype(dtype)
+    count = np.sum(hit, axis=axis, keepdims=True)
     return hit.astype(dtype) / np.maximum(count, 1).astype(dtype)
 
 
