@@ -118,7 +118,7 @@ def _block(block: ir.Block) -> dict[str, Kind]:
             then, otherwise = _block(stmt.body), _block(stmt.orelse)
             for name in then:
                 if name in otherwise:
-                    _keep(found, name, _weaker(then[name], otherwise[name]))
+                    _keep(found, name, then[name].join(otherwise[name]))
         else:
             for inner in ir.blocks(stmt):
                 for name, kind in _block(inner).items():
@@ -131,10 +131,6 @@ def _keep(found: dict[str, Kind], name: str, kind: Kind) -> None:
     old = found.get(name)
     if old is None or old.form == "value" or (old.shape is None and kind.form == "array"):
         found[name] = kind
-
-
-def _weaker(a: Kind, b: Kind) -> Kind:
-    return a.join(b)
 
 
 def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:

@@ -44,7 +44,7 @@ def without_decided_tests(
     lowered: Lowered, given: Mapping[str, Kind], infer: Infer, asked: set[tuple[str, str]]
 ) -> Lowered:
     """A function for arguments of which this is known, without the tests that this decides."""
-    while given and any(map(_asks, ir.statements(lowered.function.body))):
+    while given and any(map(_tests, ir.statements(lowered.function.body))):
         decided = _Decided(lowered.function, given, infer(lowered.function, given), asked)
         body = decided.block(lowered.function.body)
         if body == lowered.function.body:
@@ -103,10 +103,6 @@ def _tests(stmt: ir.Stmt) -> list[ir.Expr]:
     if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Lazy) and stmt.value.form == "if":
         found.append(stmt.value.items[0])
     return [test for test in found if any(map(_is_question, ir.walk(test)))]
-
-
-def _asks(stmt: ir.Stmt) -> bool:
-    return bool(_tests(stmt))
 
 
 def _is_question(expr: ir.Expr) -> bool:

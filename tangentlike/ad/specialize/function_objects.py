@@ -173,9 +173,6 @@ class _Desugaring(ir.Rewriter):
             self.kept |= self._kept_by(stmt)
         self._follow()
 
-    def _is_capturing(self, expr: ir.Expr) -> bool:
-        return bool(self._captures(expr, frozenset()))
-
     def _captures(self, expr: ir.Expr, above: frozenset[str]) -> set[str]:
         """The names of the functions that an expression may be, one of which captures values."""
         if not isinstance(expr, ir.Var) or expr.name in above:
@@ -207,7 +204,7 @@ class _Desugaring(ir.Rewriter):
         work = list(self.kept)
         while work:
             for value in self.values.get(work.pop(), ()):
-                more = {n for n in ir.names_in(value) if self._is_capturing(ir.Var(n))}
+                more = {n for n in ir.names_in(value) if self._captures(ir.Var(n), frozenset())}
                 work += more - self.kept
                 self.kept |= more
 

@@ -228,7 +228,7 @@ class _Copies(Asking):
             effect = effect_of(other, self.facts)
             if self.meet(classes, effect.writes) or isinstance(other, ir.Return):
                 return False
-            if stmt.target in effect.binds and not _is_plain_rebinding(other):
+            if stmt.target in effect.binds and not isinstance(other, ir.Assign):
                 return False
             last = other
         return not self.live.after(last) & of_copy
@@ -259,10 +259,6 @@ def _consumed(stmt: ir.Stmt) -> ir.Stmt:
         if source is not None:
             return ir.Update(stmt.target, stmt.op, source, stmt.origin)
     return stmt
-
-
-def _is_plain_rebinding(stmt: ir.Stmt) -> bool:
-    return isinstance(stmt, ir.Assign)
 
 
 def _copied(stmt: ir.Stmt) -> ir.Expr | None:
