@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
 
 import pytest
 
 from tangentlike.codegen.optimize.accumulate import accumulate_in_place, merge_contributions
 from tangentlike.codegen.optimize.coalesce import coalesce_names
 from tangentlike.codegen.optimize.dead import remove_dead_code, tidy_branches
-from tangentlike.codegen.optimize.facts import floating_names
+from tangentlike.codegen.optimize.facts import about_derivatives
 from tangentlike.codegen.optimize.fold import fold_algebra
 from tangentlike.codegen.optimize.nest import nest_single_uses, repeat_short_reads
 from tangentlike.codegen.optimize.propagate import (
@@ -30,9 +29,7 @@ def coalesce(function, known):
 
 def after(change, text, **known):
     function = read(textwrap.dedent(text))
-    given = facts(**known)
-    given = replace(given, floating=floating_names(function, given))
-    return text_of(change(function, given))
+    return text_of(change(function, about_derivatives(function, facts(**known))))
 
 
 CHANGES = {

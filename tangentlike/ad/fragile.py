@@ -400,6 +400,7 @@ _COMPARED = {np.maximum: (">=", operator.ge), np.minimum: ("<=", operator.le)}
 _COMPARED |= {np.fmax: _COMPARED[np.maximum], np.fmin: _COMPARED[np.minimum]}
 
 
+@dataclasses.dataclass(eq=False)
 class Held:
     """Finds, for the operations of one function, which entries of their operand move at all.
 
@@ -407,19 +408,11 @@ class Held:
     results, so that they have to be true in all entries.
     """
 
-    def __init__(
-        self,
-        function: ir.Function,
-        active: frozenset[str],
-        context: Context,
-        is_written: Callable[[str], bool],
-        kept: Collection[str] = (),
-    ) -> None:
-        self.function = function
-        self.active = active
-        self.context = context
-        self.is_written = is_written
-        self.kept = kept
+    function: ir.Function
+    active: frozenset[str]
+    context: Context
+    is_written: Callable[[str], bool]
+    kept: Collection[str] = ()
 
     def moving(self, stmt: ir.Assign) -> ir.Expr | None:
         """Where the operand of a singular operation moves; None for "everywhere" or "unknown"."""

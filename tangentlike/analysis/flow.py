@@ -113,19 +113,13 @@ def flow_edges(
     return reader.flow
 
 
+@dataclass(eq=False)
 class _Reader:
-    def __init__(
-        self,
-        kinds: Mapping[str, Kind],
-        book: Any,
-        effects: EffectsOf | None,
-        cancelled: frozenset[str] = frozenset(),
-    ) -> None:
-        self.flow = Flow()
-        self.cancelled = cancelled
-        self.kinds = kinds
-        self.book = book
-        self.effects = effects
+    kinds: Mapping[str, Kind]
+    book: Any
+    effects: EffectsOf | None
+    cancelled: frozenset[str] = frozenset()
+    flow: Flow = field(default_factory=Flow)
 
     # ------------------------------------------------------------------- statements
 

@@ -329,44 +329,37 @@ class Derivation:
             hint="The derivative relies on annotations of parameters: correct it, or drop it.",
         )
 
+    def _changed(self, inner: Callable[[Any], Any], **changes: Any) -> Derivation:
+        """The same derivative by another request, and so is `inner` what it differentiates."""
+        primal = self.primal
+        if primal.inner is not None:
+            primal = primal.of(inner(primal.inner))
+        return derivation_of(primal, replace(self.request, **changes))
+
     @cached_property
     def for_complex(self) -> Derivation:
         """The same derivative allowing for complex values, also in what it differentiates."""
-        primal, inner = self.primal, self.primal.inner
-        if inner is not None:
-            primal = primal.of(inner.for_complex)
-        return derivation_of(primal, replace(self.request, has_complex=True))
+        return self._changed(lambda inner: inner.for_complex, has_complex=True)
 
     @cached_property
     def for_foreign(self) -> Derivation:
         """The same derivative where the results of array operations are never numbers."""
-        primal, inner = self.primal, self.primal.inner
-        if inner is not None:
-            primal = primal.of(inner.for_foreign)
-        return derivation_of(primal, replace(self.request, has_foreign=True))
+        return self._changed(lambda inner: inner.for_foreign, has_foreign=True)
 
     def for_namespace(self, namespace: types.ModuleType) -> Derivation:
         """The same derivative for arrays that name this module as theirs."""
-        primal, inner = self.primal, self.primal.inner
-        if inner is not None:
-            primal = primal.of(inner.for_namespace(namespace))
-        return derivation_of(primal, replace(self.request, namespace=namespace))
+        return self._changed(lambda inner: inner.for_namespace(namespace), namespace=namespace)
 
     @cached_property
     def by_identity(self) -> Derivation:
         """The same derivative with adjoints by identity, also in what it differentiates: for
         arguments that share memory as the text by names was not written for."""
-        primal, inner, request = self.primal, self.primal.inner, self.request
-        if inner is not None:
-            primal = primal.of(inner.by_identity)
-        return derivation_of(primal, replace(request, by_identity=True))
+        return self._changed(lambda inner: inner.by_identity, by_identity=True)
 
     def looking_up(self, method: str) -> Derivation:
         """The same derivative where methods of this name may be those of any object."""
-        primal, inner, request = self.primal, self.primal.inner, self.request
-        if inner is not None:
-            primal = primal.of(inner.looking_up(method))
-        return derivation_of(primal, replace(request, looked_up=request.looked_up | {method}))
+        found = self.request.looked_up | {method}
+        return self._changed(lambda inner: inner.looking_up(method), looked_up=found)
 
     @cached_property
     def _has_identity(self) -> bool:

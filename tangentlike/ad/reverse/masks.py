@@ -31,23 +31,16 @@ from .presence import Presence
 NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
 
 
+@dataclasses.dataclass(eq=False)
 class Masks:
     """The masks of the adjoints that a sweep prints; `adjoints.masks` has those that hold now."""
 
-    def __init__(
-        self,
-        adjoints: Adjoints,
-        fragility: Fragility,
-        held: Held,
-        context: Context,
-        used_by: Mapping[str, list[ir.Stmt]],
-    ) -> None:
-        self.adjoints = adjoints
-        self.used_by = used_by
-        self.fragility = fragility
-        self.held = held
-        self.context = context
-        self._names: dict[tuple[int, str], str] = {}
+    adjoints: Adjoints
+    fragility: Fragility
+    held: Held
+    context: Context
+    used_by: Mapping[str, list[ir.Stmt]]
+    _names: dict[tuple[int, str], str] = dataclasses.field(default_factory=dict, init=False)
 
     # ------------------------------------------------------------------------ assignments
 

@@ -158,21 +158,15 @@ def _both(stmt: ir.If) -> set[str]:
 # Active calls of user functions become calls of their forward functions, which keep a tape.
 
 
+@dataclasses.dataclass(eq=False)
 class CallConversion(ir.Rewriter):
     """Rewrites `y = g(a)` to `y, tape = g_fwd(a)` where adjoints or writes pass through it."""
 
-    def __init__(
-        self,
-        active: frozenset[str],
-        aliases: Aliases,
-        context: Context,
-        counters: dict[int, str],
-    ) -> None:
-        self.active = active
-        self.aliases = aliases
-        self.context = context
-        self.counters = counters
-        self.sites: dict[int, CallSite] = {}
+    active: frozenset[str]
+    aliases: Aliases
+    context: Context
+    counters: dict[int, str]
+    sites: dict[int, CallSite] = dataclasses.field(default_factory=dict)
 
     def function(self, function: ir.Function) -> ir.Function:
         """The function with calls of pairs."""

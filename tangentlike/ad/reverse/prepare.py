@@ -30,21 +30,17 @@ from .adjoints import as_value
 ACCUMULATING = (operator.iadd, operator.isub)
 
 
+@dataclasses.dataclass(eq=False)
 class Preparation(ir.Rewriter):
     """The remaining rewrites, in one walk; needs to know what each name's class is."""
 
-    def __init__(
-        self,
-        function: ir.Function,
-        facts: Structure,
-        aliases: Aliases,
-        context: Context,
-    ):
-        self.function = function
-        self.facts = facts
-        self.aliases = aliases
-        self.context = context
-        self.counters: dict[int, str] = {}  # id of a new loop statement -> its counter
+    function: ir.Function
+    facts: Structure
+    aliases: Aliases
+    context: Context
+    counters: dict[int, str] = dataclasses.field(
+        default_factory=dict
+    )  # id of a new loop -> its counter
 
     def run(self) -> ir.Function:
         """The prepared function; the same one where nothing changes, whose facts then hold."""

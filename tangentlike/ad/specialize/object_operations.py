@@ -60,19 +60,13 @@ def _yields(kind: Kind, lookup: MethodLookup) -> bool:
     return kind.cls is not None and lookup.iteration(kind.cls) is not None
 
 
+@dataclasses.dataclass(eq=False)
 class _Normalizer(ir.Rewriter):
-    def __init__(
-        self,
-        kinds: Mapping[str, Kind],
-        kind: Callable[[ir.Expr], Kind],
-        lookup: MethodLookup,
-        names: Names,
-    ) -> None:
-        self.kinds = kinds
-        self.kind = kind
-        self.lookup = lookup
-        self.names = names
-        self.made: set[str] = set()
+    kinds: Mapping[str, Kind]
+    kind: Callable[[ir.Expr], Kind]
+    lookup: MethodLookup
+    names: Names
+    made: set[str] = dataclasses.field(default_factory=set)
 
     def named(self, wanted: str) -> str:
         name = self.names.fresh(wanted)
