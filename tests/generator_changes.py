@@ -89,6 +89,13 @@ CHANGED = Subject(
             "<Y> = q * p['u'][-1]",
         ),
         (
+            "p = listed(<V>)",
+            "for k1, x1 in enumerate(reversed(p)):",
+            "    <Y> = <Y> * 0.5 + x1 * (k1 + 1)",
+            "    p.append(x1 * <S>) if <C> else p.pop()",
+            "<Y> = 0.3 * (<Y> + sum(p))",
+        ),
+        (
             "p, q = Listed([0, 1]), 0.0",
             "for k1 in p:",
             "    q = q + <V>[k1] * <S>",
@@ -196,6 +203,7 @@ CHANGED = Subject(
             "class Listed:\n    def __init__(self, items):\n        self.items = items\n\n"
             "    def __iter__(self):\n        return iter(self.items)\n",
         ),
+        ("listed(", "def listed(v):\n    return [x * 0.9 for x in v]\n"),
         ("turned(", "def turned(h):\n    return np.transpose(h)\n"),
     ),
 )

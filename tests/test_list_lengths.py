@@ -483,16 +483,111 @@ def test_what_is_given_may_grow_while_it_is_gone_through(given: Any) -> None:
     assert tangent == pytest.approx(np.sum(expected))
 
 
-def test_a_loop_backwards_over_what_it_grows_is_refused() -> None:
-    def f(x):
-        items, s = [x[1], x[2]], 0.0
-        for v in reversed(items):
-            s = s + v * v
-            items.append(v)
-        return s
+# ---------------------------------------- lists of which the loop that goes through them backwards
+# changes the length: of a kind that the text shows, and of one that it does not
 
-    with pytest.raises(tl.UnsupportedError, match="in a loop backwards over it"):
-        tl.grad(f)(np.linspace(0.5, 1.1, 6))
+
+def _scaled(x):
+    return [v * 1.1 for v in x]
+
+
+def grows_backwards(x, make):
+    xs, s = make(x), 0.0
+    for k, v in enumerate(reversed(xs)):
+        s = s * 0.5 + v * v
+        if k == 1:
+            xs.append(x[0] * v)
+    return s + sum(xs)
+
+
+def shrinks_backwards(x, make):
+    xs, s = make(x), 0.0
+    for v in reversed(xs):
+        s = s * 0.5 + v * v
+        xs.pop()
+    return s + sum(xs)
+
+
+def grows_in_front_backwards(x, make):
+    xs, s = make(x), 0.0
+    for v in reversed(xs):
+        s = s * 0.5 + v * v
+        if len(xs) < 6:
+            xs.insert(0, v * 0.3)
+    return s + sum(xs)
+
+
+def shrinks_in_front_backwards(x, make):
+    xs, s = make(x), 0.0
+    for k, v in enumerate(reversed(xs)):
+        s = s * 0.5 + v * v * (k + 1)
+        if k == 0:
+            del xs[:2]
+    return s + sum(xs)
+
+
+def both_ways(x, make):
+    xs, s = make(x), 0.0
+    other = xs
+    for n, (u, v, w) in enumerate(zip(x, reversed(xs), xs, strict=False)):
+        s = s * 0.5 + u * v * w
+        other.append(v * w) if n < 2 else other.pop()
+    return s + sum(xs)
+
+
+def inside_of_another_backwards(x, make):
+    xs, s = make(x), 0.0
+    for v in reversed(xs):
+        for w in reversed(xs):
+            s = s * 0.5 + v * w
+            if len(xs) > 2:
+                xs.pop(0)
+    return s
+
+
+def backwards_with_else(x, make):
+    rows, s = [make(x)[:2], make(x)[2:4], make(x)[1:3]], 0.0
+    for a, b in reversed(rows):
+        s = s * 0.5 + a * b
+        if a > 100.0:
+            break
+        if len(rows) > 2:
+            del rows[1:]
+    else:
+        s = s * s
+    return s
+
+
+BACKWARDS = [grows_backwards, shrinks_backwards, grows_in_front_backwards, both_ways]
+BACKWARDS += [shrinks_in_front_backwards, inside_of_another_backwards, backwards_with_else]
+
+
+@pytest.mark.parametrize("make", [_scaled, None], ids=["unknown", "list"])
+@pytest.mark.parametrize("f", BACKWARDS, ids=lambda f: f.__name__)
+def test_a_list_that_a_loop_goes_through_backwards_may_get_another_length(
+    f: Any, make: Any
+) -> None:
+    x, v = np.array([0.5, 1.5, -0.7, 0.9]), np.array([0.3, -0.2, 0.5, 1.0])
+
+    def listed(x: Any) -> Any:
+        return f(x, list)
+
+    def made(x: Any) -> Any:
+        return f(x, make)
+
+    loss = listed if make is None else made
+    df = tl.grad(loss)
+    np.testing.assert_allclose(df(x), differences(loss, x), rtol=1e-6, atol=1e-8)
+    tangents = [tl.jvp(loss, (x,), (e,))[1] for e in np.eye(4)]
+    np.testing.assert_allclose(tangents, df(x), rtol=1e-9, atol=1e-12)
+    expected = differences(lambda x: np.dot(df(x), v), x)
+    np.testing.assert_allclose(tl.hvp(loss)(x, v), expected, rtol=1e-6, atol=1e-7)
+    twice = tl.grad(lambda x: np.dot(df(x), v))(x)
+    np.testing.assert_allclose(twice, expected, rtol=1e-6, atol=1e-7)
+    if make is not None:  # a text without types, of which `make` is any function
+        shown = dict(globals())
+        exec(tl.grad(f).source, shown)
+        np.testing.assert_allclose(shown[f"{f.__name__}_grad"](x, make), df(x), rtol=1e-9)
 
 
 def test_items_of_a_list_that_a_loop_runs_over_may_be_set_sorted_and_reversed() -> None:

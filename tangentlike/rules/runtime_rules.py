@@ -108,7 +108,7 @@ def items_into(y, x, value):
     x_bar = 0
 
 
-linear("live_items(x)", "join_items(y_bar, x)", unknown, "maybe")
+linear("live_items(x, backwards=False)", "join_items(y_bar, x)", unknown, "maybe")
 linear("join_items(parts, x)", "parted_items(y_bar, parts)", same_as(1), "maybe")
 linear("parted_items(g, parts)", "join_items(y_bar, g)", same_as(1), "maybe")
 

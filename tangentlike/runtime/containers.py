@@ -368,17 +368,18 @@ def repeat_items(part: Any, g: Any) -> list[Any]:
     return list(part) * (len(g) // len(part)) if part else []
 
 
-def live_items(x: Any) -> Any:
-    """What a loop over `x` goes through by position: an array, a list or a tuple itself, whose
-    items may be written meanwhile, and the list of which an object gives the iterator; a list of
-    the items of anything else."""
+def live_items(x: Any, backwards: bool = False) -> Any:
+    """What a loop over `x` (or `reversed(x)`) goes through by position: an array, a list or a tuple
+    itself, whose items may be written meanwhile, and the list of which an object gives the
+    iterator; a list of the items of anything else."""
     if isinstance(x, (list, tuple)) or is_array(x):
         return x
-    items = iter(x)
-    if items is not x and type(items) is type(iter([])):
+    items = reversed(x) if backwards else iter(x)
+    if items is not x and type(items) in (type(iter([])), type(reversed([]))):
         _, (whole,), place = cast(tuple[Any, Any, int], (*items.__reduce__(), 0)[:3])
-        return whole if place == 0 else list(items)
-    return list(items)
+        if place == (len(whole) - 1 if backwards else 0):
+            return whole
+    return list(items)[::-1] if backwards else list(items)
 
 
 def items_into(x: Any, value: Any) -> Any:

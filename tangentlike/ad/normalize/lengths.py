@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Iterable
 
 from ... import ir
 from ...analysis.memory import base_names, element
 from ...analysis.sharing import Sharing, changed_by_method, may_resize, owner
 from ...analysis.structure import structure
-from ...errors import UnsupportedError
 from ...ir.kind import INT, UNKNOWN
-from ..context import Context
-from ..loops import SIZED, by_position, is_call, sources_of
+from ..context import LEN, Context
+from ..loops import SIZED, by_position, is_call, rounds, sources_of
 
 
 @dataclasses.dataclass
@@ -45,14 +45,12 @@ class Changes:
             return []
         sources, items = self.context.sources(), _items_of(loop)
         resizing = [stmt for stmt in ir.statements(loop.body) if may_resize(stmt, sources)]
-        # (A loop backwards over what may be an array, or a list, is taken to leave its length
-        # alone. So is one in a derivative's text, unless it changes the list by its own name: it
-        # empties stacks, and it never runs over those.)
-        back = _gone_through_backwards(loop.iter).intersection(names)
-        derived = loop.origin.place.file.startswith("<tangentlike")
-        kept = {name for name in back if derived or self.form(name) != "list"}
-        itself = frozenset[str]().union(*map(_changed_itself, resizing))
-        names = [name for name in names if name not in kept or (derived and name in itself)]
+        if loop.origin.place.file.startswith("<tangentlike"):
+            # (A derivative's text empties stacks, and none of its loops backwards runs over those.
+            # What it changes by the name that a loop runs over is surely no stack.)
+            itself = frozenset[str]().union(*map(_changed_itself, resizing))
+            stacks = _gone_through_backwards(loop.iter) - itself
+            names = [name for name in names if name not in stacks]
         return self.among(names, (s for s in resizing if not _changed_itself(s) & items))
 
     def form(self, name: str) -> str:
@@ -91,9 +89,8 @@ def _changed_itself(stmt: ir.Stmt) -> frozenset[str]:
     return changed_by_method(stmt)
 
 
-def asks_its_length(
-    loop: ir.For, resized: list[str], body: ir.Block, context: Context
-) -> list[ir.Stmt]:
+@dataclasses.dataclass
+class _Asking:
     """A loop that asks before each item how long its lists are.
 
     before::                            after::
@@ -102,18 +99,73 @@ def asks_its_length(
                                                 v = xs[index]
                                                 index = index + 1
                                                 xs.append(v * x)
+        for v in reversed(xs):              count = len(xs)
+            xs.pop()                        for place in reversed(range(count)):
+                                                if place < len(xs):
+                                                    v = xs[place]
+                                                    xs.pop()
+                                                else:
+                                                    break
     """
-    for name in sorted(_gone_through_backwards(loop.iter).intersection(resized)):
-        raise UnsupportedError(
-            f"what may change how long `{name}` is, in a loop backwards over it",
-            loop.origin.place,
-            f"Run over a copy, `for item in list(reversed({name}))`, or use `while`.",
-        )
-    before: list[ir.Stmt] = []
-    for name in resized:
-        if context.kind_of(ir.Var(name)).form != "list":
-            live = ir.Call(context.helper("live_items"), (ir.Var(name),))
-            items = context.fresh(f"{name}_items", UNKNOWN)
-            before.append(ir.Assign(items, live, loop.origin))
-            loop = dataclasses.replace(loop, iter=ir.substitute(loop.iter, {name: ir.Var(items)}))
-    return [*before, *by_position(loop, context.fresh("index", INT), body)]
+
+    loop: ir.For
+    resized: list[str]
+    context: Context
+    before: list[ir.Stmt] = dataclasses.field(default_factory=list)
+    items: list[tuple[ir.Expr, ir.Assign]] = dataclasses.field(default_factory=list)
+
+    def statements(self, body: ir.Block) -> list[ir.Stmt]:
+        target, iterable = self._header(self.loop.target, self.loop.iter)
+        for there, item in reversed(self.items):
+            body = (ir.If(there, (item, *body), (ir.Break(item.origin),), item.origin),)
+        loop = dataclasses.replace(self.loop, target=target, iter=iterable, body=body)
+        if not set(self.resized).intersection(sources_of(self.loop.iter)) - _gone_through_backwards(
+            self.loop.iter
+        ):
+            return [*self.before, loop]
+        return [*self.before, *by_position(loop, self.context.fresh("index", INT), body)]
+
+    def _header(self, target: ir.Target, iterable: ir.Expr) -> tuple[ir.Target, ir.Expr]:
+        """The header with lists made live, and places for the items of those gone through
+        backwards."""
+        match iterable:
+            case ir.Var(name) if name in self.resized:
+                return target, self._live(iterable)
+            case ir.Call(args=(ir.Var(name) as whole,)) if (
+                is_call(iterable, reversed) and name in self.resized
+            ):
+                return self._backwards(target, self._live(whole, ir.Const(True)))
+            case ir.Call(args=(inner, *start)) if is_call(iterable, enumerate) and isinstance(
+                target, tuple
+            ):
+                place, inner = self._header(target[1], inner)
+                args = (inner, *start)
+                return (target[0], place), dataclasses.replace(iterable, args=args)
+            case ir.Call(args=parts) if is_call(iterable, zip) and isinstance(target, tuple):
+                pairs = [self._header(t, part) for t, part in zip(target, parts, strict=True)]
+                args = tuple(part for _, part in pairs)
+                return tuple(t for t, _ in pairs), dataclasses.replace(iterable, args=args)
+        return target, iterable
+
+    def _live(self, whole: ir.Var, *backwards: ir.Expr) -> ir.Var:
+        if self.context.kind_of(whole).form == "list":
+            return whole
+        live = ir.Call(self.context.helper("live_items"), (whole, *backwards))
+        items = self.context.fresh(f"{whole.name}_items", UNKNOWN)
+        self.before.append(ir.Assign(items, live, self.loop.origin))
+        return ir.Var(items)
+
+    def _backwards(self, target: ir.Target, whole: ir.Var) -> tuple[str, ir.Expr]:
+        origin, size = self.loop.origin, ir.Call(LEN, (whole,))
+        count, place = (self.context.fresh(name, INT) for name in ("count", "place"))
+        self.before.append(ir.Assign(count, size, origin))
+        there = ir.Call(ir.Ref("<", operator.lt), (ir.Var(place), size))
+        self.items.append((there, ir.Assign(target, ir.Index(whole, ir.Var(place)), origin)))
+        return place, rounds(ir.Var(count))
+
+
+def asks_its_length(
+    loop: ir.For, resized: list[str], body: ir.Block, context: Context
+) -> list[ir.Stmt]:
+    """A loop that asks before each item how long its lists are (`_Asking`)."""
+    return _Asking(loop, resized, context).statements(body)
