@@ -302,3 +302,79 @@ def test_a_method_of_the_same_name_is_not_given_a_tuple():
     except tl.UnsupportedError:
         return
     assert np.array_equal(found, [3.0, 3.0, 3.0])
+
+
+# ------------------------------------------- what is differentiated takes any number of arguments
+
+
+def doubled(*a):
+    return np.sum((a[0] * 2) ** 2) + np.sum(3 * a[-1])
+
+
+def added(*a):
+    return np.sum((a[0] + a[1]) * a[1])
+
+
+def unpacked(*a):
+    x, y = a
+    return x @ y * np.sum(x)
+
+
+def one_by_one(*a):
+    total = 0.0
+    for k, x in enumerate(a):
+        total = total + (k + 1) * np.sum(x * x)
+    return total
+
+
+def by_parts(x, *a):
+    return np.sum(x[:1] * a[0]) * len(a)
+
+
+def handed_on(*a):
+    return added(*a) + doubled(*a[1:], *a[:1])
+
+
+def stated(*a: float):
+    return a[0] * a[1] * 2
+
+
+STARRED = [doubled, added, unpacked, one_by_one, by_parts, handed_on]
+
+
+@pytest.mark.parametrize("f", STARRED, ids=lambda f: f.__name__)
+def test_all_that_a_starred_parameter_takes(f):
+    args = (X, 1.0 + X**2)
+    wanted = [slopes(lambda v, k=k: f(*args[:k], v, *args[k + 1 :]), args[k]) for k in (0, 1)]
+    found = tl.grad(f, wrt=(0, 1) if f is by_parts else 0)(*args)
+    if f is by_parts:
+        found = (found[0], *found[1])
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+    value, tangent = tl.jvp(f, args, args)
+    assert value == f(*args)
+    np.testing.assert_allclose(tangent, sum(w @ v for w, v in zip(wanted, args, strict=True)))
+
+
+def slopes(f, x, step=1e-6):
+    moves = step * np.eye(len(x))
+    return np.array([(f(x + move) - f(x - move)) / (2 * step) for move in moves])
+
+
+def test_numbers_that_a_starred_parameter_takes():
+    assert tl.grad(stated)(2.0, 3.0) == (6.0, 4.0)
+    assert tl.grad(stated)(2, 3.0)[1] == 4.0  # (an int where the annotation says float)
+    assert tl.grad(lambda *a: a[0] * 2)(3.0) == (2.0,)
+
+
+def by_words(x, **words):
+    return np.sum(x * words["v"]) * words["deep"]["s"]
+
+
+def test_all_that_is_given_by_name():
+    words = {"v": X + 1.0, "deep": {"s": 2.0}}
+    x_bar, found = tl.grad(by_words, wrt=(0, "words"))(X, **words)
+    np.testing.assert_allclose(x_bar, 2.0 * words["v"])
+    np.testing.assert_allclose(found["v"], 2.0 * X)
+    np.testing.assert_allclose(found["deep"]["s"], X @ words["v"])
+    assert found.keys() == words.keys()

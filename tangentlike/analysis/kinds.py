@@ -165,18 +165,16 @@ class _Inference:
     def _parameters(self, given: Mapping[str, Kind]) -> None:
         apart = fact(told_apart, self.function)
         for param in self.function.params:
-            if param.kind == "*":
-                kind = Kind("tuple", item=given.get(param.name))
-            elif param.kind == "**":
-                kind = Kind("dict", item=given.get(param.name))
-            else:
-                kind = ir.replaced(given.get(param.name, UNKNOWN), exact=None)
-                if kind.form in ("list", "tuple", "dict") and param.name in apart:
-                    kind = UNKNOWN
-                if kind == UNKNOWN:
-                    kind = kind_from_annotation(param.annotation)
-                if kind == UNKNOWN and param.name in self._tapes():
-                    kind = Kind("tuple")
+            kind = ir.replaced(given.get(param.name, UNKNOWN), exact=None)
+            if kind.form in ("list", "tuple", "dict") and param.name in apart:
+                kind = UNKNOWN
+            if kind == UNKNOWN:
+                kind = kind_from_annotation(param.stated)
+            packed = {"*": "tuple", "**": "dict"}.get(param.kind)
+            if packed is not None and kind.form != packed:
+                kind = Kind(packed)
+            if kind == UNKNOWN and param.name in self._tapes():
+                kind = Kind("tuple")
             has_items = kind.form in ("list", "dict") or kind.is_view
             if has_items and self._takes_more(param.name, kind):
                 kind = ir.replaced(kind, item=None)

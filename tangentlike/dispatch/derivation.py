@@ -88,13 +88,13 @@ class Derivation:
         self.questions: Recent[tuple[Any, ...], Any] = Recent(_VERSIONS)  # of repeated calls
 
     @cached_property
-    def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
+    def _slots(self) -> list[tuple[str, int | None, Any, str]]:
         return [_slot(self.primal, name) for name in self.request.wrt]
 
     @cached_property
     def places(self) -> tuple[int, ...] | None:
         """Where the arguments at `wrt` stand, if all of them stand among the positional."""
-        places = [-1 if starred or place is None else place for _, place, _, starred in self._slots]
+        places = [-1 if star or place is None else place for _, place, _, star in self._slots]
         return tuple(places) if min(places, default=-1) >= 0 else None
 
     def __getstate__(self) -> tuple[Primal, Request, dict[str, str]]:
@@ -296,7 +296,7 @@ class Derivation:
         params = self.derived.lowered.function.params
         example = self.request.example
         stated = None if example is None else self._signature.bind_partial(*example).arguments
-        return claims_of({p.name: p.annotation for p in params}, stated)
+        return claims_of({p.name: p.stated for p in params}, stated)
 
     def _believing(self, given: Mapping[str, Any]) -> Derivation:
         """This derivation if the arguments keep its promises, else one that is not given them."""
@@ -546,10 +546,12 @@ class Derivation:
 
     def _picked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call."""
-        found = []
-        for name, position, default, starred in self._slots:
-            if position is not None and (starred or position < len(args)):
-                found.append(args[position:] if starred else args[position])
+        found: list[Any] = []
+        for name, position, default, star in self._slots:
+            if star == "**":
+                found.append({word: kwargs[word] for word in kwargs if word not in self.names})
+            elif position is not None and (star or position < len(args)):
+                found.append(args[position:] if star else args[position])
             else:
                 found.append(kwargs.get(name, default))
         return found
@@ -742,17 +744,23 @@ class Derivation:
         return translated
 
 
-def _slot(primal: Primal, name: str) -> tuple[str, int | None, Any, bool]:
+_STARS: dict[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
+def _slot(primal: Primal, name: str) -> tuple[str, int | None, Any, str]:
     """A parameter, where it stands among positional arguments (None: keyword only), its default,
-    and whether it takes all further arguments.
+    and its star, where it takes all further arguments.
 
     A local variable stands nowhere: its adjoint has the right form."""
     for position, parameter in enumerate(plain_signature(primal.function).parameters.values()):
         if parameter.name == name:
             default = None if parameter.default is parameter.empty else parameter.default
             keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-            return name, (None if keyword else position), default, name == primal.starred
-    return name, None, leaves.OF_ANY_FORM, False
+            return name, (None if keyword else position), default, _STARS.get(parameter.kind, "")
+    return name, None, leaves.OF_ANY_FORM, ""
 
 
 def functions_of(derived: Derived) -> tuple[Any, ...]:

@@ -383,6 +383,15 @@ class Param:
     default: Expr | None = None
     annotation: str = ""
 
+    @property
+    def stated(self) -> str:
+        """The annotation of what it is bound to: that of a starred one is of each argument that it
+        takes (`*xs: float` is bound to a `tuple[float, ...]`)."""
+        if not self.annotation or self.kind not in ("*", "**"):
+            return self.annotation
+        form, of_each = ("tuple", "{}, ...") if self.kind == "*" else ("dict", "str, {}")
+        return f"{form}[{of_each.format(self.annotation)}]"
+
 
 @dataclass(frozen=True)
 class Function:
