@@ -89,7 +89,7 @@ def chain_of(
         if not read or context.is_constant(value):
             return Chain(())
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Var | ir.Attribute):
-            raise unknown_class(value.fn, stmt.origin.place)
+            raise unknown_class(value.fn, value.at or stmt.origin.place)
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
             raise UnsupportedError(
                 f"no derivative rule for {value.fn.text}",

@@ -249,6 +249,8 @@ class Reader:
         return Lazy(form, (self.read(first), *map(self.reached, others)))
 
     def conditional(self, node: gast.IfExp) -> Expr:
+        if isinstance(node.test, gast.Constant):  # (the other branch is never taken)
+            return self.read(node.body if node.test.value else node.orelse)
         branches = (self.reached(node.body), self.reached(node.orelse))
         return Lazy("if", (self.read(node.test), *branches))
 

@@ -469,6 +469,7 @@ def gathering(call: ir.Call) -> str:
     """The text of a list of all that `zip`, `enumerate` or `reversed`, `taken`, gives."""
     obj = call.fn.obj if isinstance(call.fn, Ref) else None
     count = len(call.args) if obj is zip else 2 if obj is enumerate else 0
+    count = 0 if any(map(ir.is_starred, call.args)) else count  # (it is not known how many)
     item = "".join(f"item{n + 1 if n else ''}, " for n in range(count)) or "item"
     return f"result = []\nfor {item} in taken:\n    held = {item}\n    result.append(held)"
 

@@ -247,9 +247,13 @@ def triu(y, m, k=0):
 
 
 @rule(np.ndarray.item, kind=lambda call, kind_of: Kind("number", kind_of(call.args[0]).dtype, ()))
-def item(y, x):
-    y_dot = x_dot.item()
-    x_bar = broadcast_like(y_bar, x)
+def item(y, x, place=None):
+    if place is None:
+        y_dot = x_dot.item()
+        x_bar = broadcast_like(y_bar, x)
+    elif is_number(place):  # (of the array in one row)
+        y_dot = x_dot.item(place)
+        x_bar = untake(y_bar, x, place)
 
 
 # --------------------------------------------------------------- positions carry nothing

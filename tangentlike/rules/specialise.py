@@ -99,8 +99,8 @@ def _decided(body: Body, facts: Facts) -> ir.Expr | None:
 
 @shorter(runtime.kept)
 def kept(y, g, axis=None, keepdims=False):
-    if axis is None or keepdims is True:
-        text = g
+    if axis is None or keepdims is True or is_number(g):
+        text = g  # (a number spreads over all that was summed; of a number, over that)
     elif axis == 0 and keepdims is False:
         text = g  # the lost axis is the first: shapes align at the last
     elif axis in (1, -1) and rank(g) == 1 and keepdims is False:
@@ -113,7 +113,7 @@ def kept(y, g, axis=None, keepdims=False):
 
 @shorter(runtime.unreduce)
 def unreduce(y, g, like, axis=None, keepdims=False):
-    if axis is None or keepdims is True:
+    if axis is None or keepdims is True or is_number(g):
         text = broadcast_like(g, like)
     elif axis == 0 and keepdims is False:
         text = broadcast_like(g, like)  # the lost axis is the first: shapes align at the last

@@ -296,7 +296,7 @@ def conj(x: Any) -> Any:
         return x
     if getattr(getattr(x, "dtype", None), "kind", "c") != "c":
         return x
-    return x.conjugate()
+    return x.conjugate() if hasattr(x, "conjugate") else np.conjugate(x)  # (array.array has none)
 
 
 def require_real(x: Any) -> Any:

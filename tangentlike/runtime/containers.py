@@ -157,8 +157,9 @@ def _row_bar(items: list[Any], row: Any) -> Any:
 def sorting_order(
     xs: Any, key: Callable[[Any], Any] | None = None, reverse: bool = False
 ) -> list[int]:
-    """The places of the items of `sorted(xs, key=key, reverse=reverse)` in `xs`."""
-    if len(getattr(xs, "shape", ())) > 1:
+    """The places of the items of `sorted(xs, key=key, reverse=reverse)` in `xs`; the rows of a
+    matrix are ordered by a key."""
+    if key is None and len(getattr(xs, "shape", ())) > 1:
         raise written_for("a list, of which `sort` is a method,", xs)
     values = [item if key is None else key(item) for item in xs]
     return sorted(range(len(values)), key=values.__getitem__, reverse=reverse)

@@ -21,8 +21,11 @@ def kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
     >>> kept(np.zeros(3), 1).shape
     (3, 1)
+
+    A number spreads over whatever was reduced, which may be a number (NumPy reduces one over axis
+    0, too).
     """
-    if axis is None or keepdims:
+    if axis is None or keepdims or not np.ndim(g):
         return g
     return np.expand_dims(g, axis)
 
@@ -47,6 +50,9 @@ def reduced_size(x: Any, axis: Any = None) -> int:
     if axis is None:
         return math.prod(shape)
     axes = (axis,) if np.ndim(axis) == 0 else axis
+    for each in axes:
+        if not -len(shape) <= each < len(shape):
+            raise np.exceptions.AxisError(each, len(shape))  # (as the reduction itself)
     return math.prod(shape[i] for i in axes)
 
 
@@ -121,6 +127,8 @@ def product_of_others(x: Any, axis: Any = None) -> Any:
     """
     shape = np.shape(x)
     rank = len(shape)
+    if not rank:
+        return np.ones_like(x)
     if axis is None:
         axes = tuple(range(rank))
     else:

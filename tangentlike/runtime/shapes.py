@@ -340,8 +340,12 @@ def uncast(g: Any, dtype: Any) -> Any:
 
 
 def each_broadcast(parts: Sequence[Any], likes: Sequence[Any]) -> tuple[Any, ...]:
-    """Each part with the shape of the array it belongs to, as read-only views."""
-    return tuple(np.broadcast_to(part, like.shape) for part, like in zip(parts, likes, strict=True))
+    """Each part with the shape of the array it belongs to: itself, which may be written as the
+    array may, or a read-only view."""
+    return tuple(
+        part if np.shape(part) == like.shape else np.broadcast_to(part, like.shape)
+        for part, like in zip(parts, likes, strict=True)
+    )
 
 
 def pad_entries(x: Any, pad_width: Any, mode: str) -> Any:

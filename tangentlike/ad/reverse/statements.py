@@ -448,8 +448,10 @@ class Statements:
                     stmt.origin.place,
                     f"Write `{base}[k] = v`.",
                 )
-            case ir.Call(fn=ir.Attribute(ir.Var(base)) | ir.Var(base) as fn) if base in self.active:
-                raise unknown_class(fn, stmt.origin.place)
+            case ir.Call(fn=ir.Attribute(ir.Var(base)) | ir.Var(base) as fn, at=at) if (
+                base in self.active
+            ):
+                raise unknown_class(fn, at or stmt.origin.place)
 
     def _scatter(self, call: ir.Expr) -> None:
         """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""
