@@ -263,3 +263,148 @@ def test_what_is_put_into_it_is_not_lost(fn, monkeypatch):
     ):
         with pytest.raises(tl.UnsupportedError):
             mode()
+
+
+# ------------------------------------------------- what an unknown method gives may be held outside
+
+
+class Giving(Plain):
+    """Gives an array of its own where `own` is set."""
+
+    __name__ = "giving"
+    own = False
+
+    def __init__(self):
+        self.kept = np.array([0.3, -0.2, 0.8])
+
+    def asarray(self, a):
+        return self.kept if self.own else np.array(a)
+
+    def scaled(self, a, by=2.0):
+        a *= by
+        return np.sum(a)
+
+
+def reads_it(x):
+    nx = backend_of(x)
+    m = nx.asarray(x)
+    total = x
+    for _ in range(2):
+        total = total * m + x
+    return nx.sum(total * m)
+
+
+def writes_it(x):
+    nx = backend_of(x)
+    m = nx.asarray(x)
+    m[0] = x[1] ** 2
+    return nx.sum(m * m)
+
+
+def updates_a_row(x):
+    nx = backend_of(x)
+    row = nx.asarray(x)[1:]
+    row += x[0] * x[:2]
+    return nx.sum(row * row) + np.sum(backend_of(x).kept)
+
+
+def taken(x, nx=None):
+    if nx is None:
+        nx = backend_of(x)
+    return nx.asarray(x)
+
+
+def writes_what_a_helper_gives(x):
+    m = taken(x)
+    m[1:] *= x[0]
+    return np.sum(m * x)
+
+
+def writes_what_it_gives_a_helper(x):
+    nx = backend_of(x)
+    m = taken(x, nx)
+    m2 = nx.asarray(m)
+    m2[1] = m[0] * x[0]
+    return nx.sum(m * m2 * x)
+
+
+def has_a_method_write_it(x):
+    nx = backend_of(x)
+    m = nx.asarray(x * x)
+    total = nx.scaled(m, by=x[0])
+    return total * nx.sum(m)
+
+
+def put_and_dropped(x):
+    m = taken(x)
+    m[0] = x[1] ** 2
+
+
+def writes_for_its_effect(x):
+    put_and_dropped(x)
+    return np.sum(x * backend_of(x).kept)
+
+
+def of_a_closure(x):
+    nx = backend_of(x)
+    m = nx.asarray(x)
+
+    def put(v):
+        m[0] = v * x[1]
+        return m[0]
+
+    return put(x[2]) + nx.sum(m)
+
+
+WRITING = [
+    *(writes_it, updates_a_row, writes_what_a_helper_gives, writes_what_it_gives_a_helper),
+    *(has_a_method_write_it, writes_for_its_effect, of_a_closure),
+]
+
+
+@pytest.fixture
+def giving(monkeypatch):
+    """The one backend, which gives memory of its own when that is asked for."""
+    monkeypatch.setitem(globals(), "CLASSES", [Giving])
+    monkeypatch.setitem(globals(), "MADE", {"Giving": Giving()})
+    return MADE["Giving"]
+
+
+def test_what_a_backend_gives_of_its_own_may_be_read(giving):
+    tl.check_grads(reads_it, (X,), order=2)
+    giving.own = True
+    tl.check_grads(reads_it, (X,), order=2)
+
+
+def by_reverse(fn, x):
+    return tl.grad(fn)(x) @ V
+
+
+def by_forward(fn, x):
+    return tl.jvp(fn, (x,), (V,))[1]
+
+
+def by_both(fn, x):
+    return tl.jvp(tl.grad(fn), (x,), (V,))[1]
+
+
+@pytest.mark.parametrize("derivative", [by_reverse, by_forward, by_both])
+@pytest.mark.parametrize("fn", WRITING)
+def test_it_is_written_only_where_it_is_not_the_backends_own(fn, derivative, giving):
+    """Where it is, the derivative of what is written would be lost, and is refused."""
+    kept = giving.kept.copy()
+    try:
+        found = derivative(fn, X)
+    except tl.UnsupportedError:
+        assert derivative is by_both or fn not in (writes_it, updates_a_row)
+    else:
+        if derivative is not by_both:
+            np.testing.assert_allclose(found, slope(fn), rtol=1e-6)
+    giving.own = True
+    with pytest.raises(tl.UnsupportedError):
+        derivative(fn, X)
+    np.testing.assert_array_equal(giving.kept, kept)
+
+
+def slope(fn):
+    return (fn(X + 1e-6 * V) - fn(X - 1e-6 * V)) / 2e-6

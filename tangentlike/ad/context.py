@@ -58,8 +58,9 @@ class Context:
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
-    one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives;
-    `derivatives` says of adjoints and tangents of which names they are.
+    one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives, `outer`
+    those of what may be held outside of the functions; `derivatives` says of adjoints and tangents
+    of which names they are.
     """
 
     kinds: dict[str, Kind]
@@ -75,6 +76,7 @@ class Context:
     shaped: dict[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
     derivatives: dict[str, str] = field(default_factory=dict)
+    outer: frozenset[str] = frozenset()
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from .. import ir
+from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
 from ..ir.dataflow import Problem, solve
@@ -29,7 +29,7 @@ from ..ir.kind import FUNCTION
 from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
-from .memory import Effects, Sources, base_names, element
+from .memory import UNSEEN, Effects, Sources, base_names, element
 from .operations import in_source, is_python_function, operands, outputs
 from .outer_objects import (
     Found,
@@ -50,6 +50,8 @@ from .outer_objects import (
 from .sharing import container_stores
 
 _NONE = frozenset[str]()
+_NOT_HELD = ir.Ref("require_not_held", runtime.require_not_held)
+_UNSURE = "?"  # begins the node of what an unknown function may have given
 _Names = Mapping[str, frozenset[str]]
 _SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
 _RUNNING = (zip, enumerate, reversed, sorted)  # what runs over items of its arguments
@@ -59,10 +61,13 @@ _RUNNING = (zip, enumerate, reversed, sorted)  # what runs over items of its arg
 class OuterEffects:
     """What a function does with what lies outside of it: the arrays that it writes and the
     containers that it puts something into, the parameters whose derivatives go out with that,
-    what it reads, what it may give back, and what that may hold."""
+    what it reads, what it may give back, and what that may hold. `unsure` are the parameters whose
+    derivatives go out if what an unknown function gave is memory outside (see `is_unsure`)."""
 
     written: Found = field(default_factory=dict)
     carried: frozenset[str] = frozenset()
+    unsure: frozenset[str] = frozenset()
+    unseen: Found = field(default_factory=dict)  # what unknown functions may write
     read: Found = field(default_factory=dict)
     returned: Found = field(default_factory=dict)
     held: Found = field(default_factory=dict)  # by what is returned
@@ -74,10 +79,12 @@ class OuterSources(Sources):
     """The alias analysis of one function with the outer objects as its nodes: which of them the
     value of an expression may be, or share memory with, and which its items.
 
-    An item of a container that only the run can tell stands for all of them."""
+    An item of a container that only the run can tell stands for all of them. What a function
+    that only the run knows gives may be any of what it is given: such nodes are `is_unsure`."""
 
     effects_outside: Callable[[ir.Call], OuterEffects] = lambda call: OuterEffects()
     refs: dict[str, ir.Ref] = field(default_factory=dict)  # what the nodes stand for
+    roots: dict[str, ir.Ref] = field(default_factory=dict)  # the names outside that they are of
     held: dict[str, frozenset[str]] = field(default_factory=dict)  # by containers, wherever
     names: _Names = field(default_factory=dict)  # what the names of the function are, here
     before: dict[int, _Names] = field(default_factory=dict)  # and before each statement, by id
@@ -102,40 +109,95 @@ class OuterSources(Sources):
         return replace(self, names=self.before.get(id(stmt), {}))
 
     def found(self, nodes: Iterable[str]) -> dict[str, ir.Ref]:
-        return {node: self.refs[node] for node in sorted(nodes)}
+        return {node: self.refs[sure(node)] for node in sorted(nodes)}
 
     def nodes(self, expr: ir.Expr) -> frozenset[str]:
         known = live(expr)
         if known is not None:
-            return self._noted(itself(known) or later(expr, known))
+            return self._noted(itself(known) or later(expr, known), expr)
         match expr:
             case ir.Var(name):
                 return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
             case ir.Index(base, key) if self._gives_numbers(base, key):
                 return _NONE
             case ir.Call():
-                return super().nodes(expr) | self._noted(self._given_by(expr).returned)
+                nodes = self._unsure_of(expr, super().nodes(expr))
+                return nodes | self._noted(self._given_by(expr).returned)
         return super().nodes(expr)
 
     def elements(self, expr: ir.Expr) -> frozenset[str]:
         known = live(expr)
         if known is not None:
-            return self._noted(inside(known))
+            return self._noted(inside(known), expr)
         match expr:
             case ir.Var(name):
                 return self.held.get(element(name), _NONE)
             case ir.Call():
-                return super().elements(expr) | self._noted(self._given_by(expr).held)
+                items = self._unsure_of(expr, super().elements(expr))
+                return items | self._noted(self._given_by(expr).held)
         return super().elements(expr)
+
+    def _unsure_of(self, call: ir.Call, nodes: frozenset[str]) -> frozenset[str]:
+        """The nodes of what a call gives: unsure where only the run knows what is called. (What
+        has the name of a method of arrays may be that of another object.)"""
+        match call.fn:
+            case ir.Attribute(base):
+                unknown = self.kind_of(base).form in ("unknown", "object", "other")
+            case ir.Ref() if self.view_of(call) == "user":
+                effects = self.effects(call)
+                unknown = effects is None or bool(effects.unseen)
+            case ir.Ref():
+                unknown = False
+            case _:
+                unknown = True
+        return frozenset(map(unsure, nodes)) if unknown else nodes
 
     def changed_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
         """The outer objects that a statement writes, or puts something into."""
-        return self.found(self.written(stmt))
+        return self.found(n for n in self.written(stmt) if not is_unsure(n))
+
+    def places(self, stmt: ir.Stmt) -> Iterator[tuple[ir.Expr, str]]:
+        """What a statement writes, and how: an unknown function is asked when it is called to
+        write nothing outside (`Outside.given_to_unknown`)."""
+        if not self.calls_unknown(stmt):
+            yield from super().places(stmt)
+
+    def calls_unknown(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement calls what only the run knows, and what may write anything."""
+        call = getattr(stmt, "value", None)
+        if not isinstance(call, ir.Call) or isinstance(call.fn, ir.Ref):
+            return False
+        return self.effects(call) is UNSEEN
+
+    def reached_by_unknown(self, stmt: ir.Stmt) -> Iterator[tuple[ir.Expr, frozenset[str]]]:
+        """What such a call is given, with the outer objects that this may be or hold."""
+        call = getattr(stmt, "value", None)
+        if isinstance(call, ir.Call) and self.calls_unknown(stmt):
+            for part in (call.fn, *ir.arguments(call)):
+                yield part, self.reached(part, "whole")
+
+    def guards(self, stmt: ir.Stmt, given_back: bool = False) -> list[ir.Call] | None:
+        """The questions whether what a statement writes, or gives back, is memory outside, as it is
+        if an unknown function gave that; None if there is no name to ask by."""
+        asked: dict[tuple[ir.Expr, str], ir.Call] = {}
+        places = list(self.places(stmt))
+        if given_back and isinstance(stmt, ir.Return) and stmt.value is not None:
+            items = stmt.value.items if isinstance(stmt.value, ir.Display) else (stmt.value,)
+            places = [(item, "whole") for item in items]
+        for place, how in places:
+            reached = frozenset(filter(is_unsure, self.reached(place, how)))
+            base = getattr(place, "base", place) if how == "item" else place
+            for at in sorted(reached):
+                root = self.roots.get(sure(at))
+                if root is None or not isinstance(base, ir.Var):
+                    return None
+                asked[base, root.text] = ir.Call(_NOT_HELD, (base, root))
+        return list(asked.values())
 
     def reached(self, place: ir.Expr, how: str) -> frozenset[str]:
         code = live(getattr(place, "base", place) if how == "item" else place)
         if code is not None and is_code(code.obj) and how != "whole":
-            return self._noted({node(code.obj): code})  # (that gets an attribute)
+            return self._noted({node(code.obj): code}, code)  # (that gets an attribute)
         if how == "item":
             assert isinstance(place, ir.Index | ir.Attribute)
             return self.nodes(place) | self.nodes(place.base)
@@ -149,8 +211,12 @@ class OuterSources(Sources):
     def _item_of(self, base: ir.Expr) -> frozenset[str]:
         return self.elements(base) | arrays_of(self.found(self.nodes(base))).keys()
 
-    def _noted(self, found: Found) -> frozenset[str]:
-        self.refs.update(found)
+    def _noted(self, found: Found, named: ir.Expr | None = None) -> frozenset[str]:
+        self.refs.update((sure(node), ref) for node, ref in found.items())
+        while isinstance(named, ir.Attribute | ir.Index):
+            named = named.base
+        if isinstance(named, ir.Ref):
+            self.roots.update(dict.fromkeys(found, named))
         return frozenset(found)
 
     def _given_by(self, call: ir.Call) -> OuterEffects:
@@ -165,7 +231,7 @@ class OuterSources(Sources):
         parts, arrays = key_parts(key), self.nodes(base)
         if not arrays or not all(p is _SOME_ITEM or self.kind_of(p).integer for p in parts):
             return False
-        objects = [self.refs[n].obj for n in arrays]
+        objects = [self.refs[sure(n)].obj for n in arrays]
         return all(getattr(o, "ndim", -1) == len(parts) and not holds_objects(o) for o in objects)
 
     def bound(self, stmt: ir.Stmt) -> Iterator[tuple[str, frozenset[str]]]:
@@ -185,8 +251,9 @@ class OuterSources(Sources):
             case ir.Store(target=target, value=value):
                 held = self.nodes(value) | self.elements(value)
                 yield from ((element(base), held) for base in base_names(target))
+        unknown = self.calls_unknown(stmt)
         for base, held in container_stores(stmt, self):
-            yield element(base), held
+            yield element(base), frozenset(map(unsure, held)) if unknown else held
 
     def _items_bound(
         self, target: ir.Target, items: frozenset[str]
@@ -250,6 +317,7 @@ class Outside:
     read: dict[str, Place] = field(default_factory=dict)
     touched: dict[str, ir.Ref] = field(default_factory=dict)
     changes: bool = False  # whether any of them is written
+    roots: dict[str, ir.Ref] = field(default_factory=dict)  # by nodes: what names them
     _known: dict[int, OuterEffects] = field(default_factory=dict)
     _flow: dict[int, Any] = field(default_factory=dict)  # of functions that are called
 
@@ -280,6 +348,8 @@ class Outside:
         return OuterEffects(
             {**found.written, **changed},
             found.carried | carried,
+            found.unsure,
+            found.unseen,
             {**found.read, **arrays_of(changed)},
             {**found.returned, **given},
             {**found.held, **given},
@@ -297,28 +367,35 @@ class Outside:
         values = self._of_values(function, functions)
         written = {**values.written}
         read = {key: ref for key, ref, _ in self._reads(function, outer)} | {**values.read}
-        ends = {OUTSIDE}
+        ends, unsure_ends = {OUTSIDE}, set[str]()
+        unseen = {**values.unseen}
         for stmt in ir.statements(function.body):
-            into = outer.at(stmt).changed_by(stmt)
+            into, guards = outer.at(stmt).changed_by(stmt), outer.at(stmt).guards(stmt)
             written |= into
-            ends |= self._put_names(stmt, outer) if into else _NONE
+            ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
+            unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
+            unseen |= outer.at(stmt).found(_reached(outer.at(stmt), stmt))
             ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
+            unsure_ends |= ir.reads(stmt) if values.unsure and _calls_a_value(stmt) else _NONE
             for call in _user_calls(stmt, outer):
                 callee = self.of_call(call, outer)
                 written |= callee.written
                 read |= callee.read
+                unseen |= callee.unseen
                 ends |= _names_given(call, callee.carried, outer)
-        carried = _NONE
+                unsure_ends |= _names_given(call, callee.unsure, outer)
+        carried = maybe = _NONE
         if called:
             flow = flow_edges(function, outer.kinds, self.book, outer.effects)
             carried = _params_reaching(ends, flow.predecessors, function)
+            maybe = _params_reaching(unsure_ends, flow.predecessors, function) - carried
         result = function.body[-1] if function.body else None
         returned = held = _NONE
         if isinstance(result, ir.Return) and result.value is not None:
             outer = outer.at(result)
             returned, held = outer.nodes(result.value), outer.elements(result.value)
         given, kept = outer.found(returned), outer.found(held)
-        return OuterEffects(written, carried, read, given, kept, functions)
+        return OuterEffects(written, carried, maybe, unseen, read, given, kept, functions)
 
     def _values(self, function: ir.Function, sources: Sources) -> dict[int, ir.Ref]:
         """The functions that are values in a function or in those that it calls, whoever calls
@@ -345,6 +422,8 @@ class Outside:
                     found = OuterEffects(
                         {**found.written, **made.written},
                         found.carried | made.carried,
+                        found.unsure | made.unsure,
+                        {**found.unseen, **made.unseen},
                         {**found.read, **made.read},
                     )
         return found
@@ -353,6 +432,7 @@ class Outside:
         known = {part.name: getattr(sources, part.name) for part in fields(Sources)}
         known["effects"] = lambda call: _without_stacks(call, sources.effects(call))
         known["idle"] = _NONE  # (what only may be written unseen carries nothing out)
+        known["roots"] = self.roots
         outer = OuterSources(**known, effects_outside=lambda call: self.of_call(call, sources))
         return outer.follow(function)
 
@@ -377,36 +457,113 @@ class Outside:
         return all(self.of_call(call, sources) == OuterEffects() for call in called_here)
 
     def given_back(self, function: ir.Function, sources: Sources) -> tuple[str, ...]:
-        """What a function may give back of what lies outside of it, by the names it has there."""
+        """What a function gives back of what lies outside of it, by the names it has there. (What
+        an unknown function may have given, it asks itself: `exposed`.)"""
         found = self.effects(function, sources)
-        return tuple(sorted({ref.text for ref in (*found.returned.values(), *found.held.values())}))
+        given = {**found.returned, **found.held}
+        if any(map(is_unsure, given)):
+            result = function.body[-1]
+            if self._followed(function, sources).at(result).guards(result, True) is not None:
+                given = {node: ref for node, ref in given.items() if not is_unsure(node)}
+        return tuple(sorted({ref.text for ref in given.values()}))
 
     def check(
         self,
         function: ir.Function,
-        varied: Callable[[], Collection[str]],
+        varied: Callable[[], frozenset[str]],
         sources: Sources,
         restores: bool,
-    ) -> None:
+        given_back: bool = False,
+    ) -> ir.Function:
         """Refuse what a function that is differentiated does with outer objects, where that cannot
-        be right; `restores`: in reverse mode, which must restore what is written."""
+        be right; `restores`: in reverse mode, which must restore what is written; `given_back`:
+        its caller takes what it gives for memory of its own. Gives the function, which asks
+        whether what an unknown function gave is memory outside.
+
+        before::                        after::
+            a = nx.asarray(x)               a = nx.asarray(x)
+            a[0] = v                        require_not_held(a, BACKENDS)
+                                            a[0] = v
+        """
         if not self._reaches_out(function, sources):
-            return
+            return function
         outer = self._followed(function, sources)
         values = self._of_values(function, self._values(function, sources))
         found = self.effects(function, sources)
         for stmt in ir.statements(function.body):
             for name, reached in self._carried(stmt, outer, values):
                 into = without_tables(reached, found.written)
-                if into and name in varied():
+                if (into or not reached) and name in varied():
                     _refuse_unseen_function(stmt)
                     raise _carried_out(name, into, function, stmt)
-        written = arrays_of(without_tables(found.written, found.written))
+        unseen = self._written_unseen(function, outer, varied)
+        written = arrays_of(without_tables({**found.written, **unseen}, found.written))
         self.touched |= {**written, **arrays_of(found.read)}
         self.changes = self.changes or bool(written)
         if restores:
             self.written.update(written)
             self._refuse_overwritten(function, outer)
+
+        def asking(stmt: ir.Stmt) -> ir.Instead:
+            guards = outer.at(stmt).guards(stmt, given_back)
+            asked = isinstance(stmt, ir.Return) or self._put_names(stmt, outer) & varied()
+            if not guards or not asked:
+                return None
+            return (*(ir.Do(guard, stmt.origin) for guard in guards), stmt)
+
+        return ir.with_body(function, ir.rewrite(function.body, asking))
+
+    def _written_unseen(
+        self, function: ir.Function, outer: OuterSources, varied: Callable[[], frozenset[str]]
+    ) -> dict[str, ir.Ref]:
+        """What unknown functions may write that are given nothing with derivatives: they are called
+        as they are, and nobody asks what they write."""
+        found: dict[str, ir.Ref] = {}
+        for stmt in ir.statements(function.body):
+            here = outer.at(stmt)
+            unseen = here.found(_reached(here, stmt))
+            for call in _user_calls(stmt, outer):
+                unseen |= self.of_call(call, outer).unseen
+            if unseen and ir.reads(stmt).isdisjoint(varied()):
+                found |= unseen
+        return {sure(node): ref for node, ref in found.items()}
+
+    def given_to_unknown(self, function: ir.Function, sources: Sources) -> frozenset[str]:
+        """The names of what may be held outside and is given to functions that only the run knows,
+        and which may write what they are given: they are asked to leave these alone."""
+        stmts = list(ir.statements(function.body))
+        if not self._reaches_out(function, sources):
+            return _NONE
+        outer = self._followed(function, sources)
+        return frozenset(
+            part.name
+            for stmt in stmts
+            for part, reached in outer.at(stmt).reached_by_unknown(stmt)
+            if reached and isinstance(part, ir.Var)
+        )
+
+    def refuse_unasked(
+        self,
+        function: ir.Function,
+        varied: Callable[[], frozenset[str]],
+        active: frozenset[str],
+        sources: Sources,
+        followed: Collection[int] = (),
+    ) -> None:
+        """Refuse calls that stay as they stand and may put what varies into memory outside: no
+        statement of theirs asks."""
+        if not self._reaches_out(function, sources):
+            return
+        values = self._of_values(function, self._values(function, sources))
+        for stmt in ir.statements(function.body):
+            names = ir.reads(stmt) if values.unsure and _calls_a_value(stmt) else _NONE
+            for call in _user_calls(stmt, sources):
+                names |= _names_given(call, self.of_call(call, sources).unsure, sources)
+            if names and (id(stmt) in followed or not active.isdisjoint(ir.binds(stmt))):
+                names -= frozenset(active)
+            for name in sorted(names):
+                if name in varied():
+                    raise _carried_out(name, {}, function, stmt)
 
     def _carried(
         self, stmt: ir.Stmt, outer: OuterSources, values: OuterEffects
@@ -415,7 +572,8 @@ class Outside:
         what a function with a cache gave, as it would give it again."""
         into = outer.at(stmt).changed_by(stmt)
         _refuse_cached(stmt, into)
-        yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if into)
+        out = into or outer.at(stmt).guards(stmt) is None
+        yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if out)
         if values.carried and _calls_a_value(stmt):
             yield from ((name, values.written) for name in sorted(ir.reads(stmt)))
         for call in _user_calls(stmt, outer):
@@ -483,7 +641,25 @@ class Outside:
                     yield key, ref, stmt.origin.place
             for call in _user_calls(stmt, outer):
                 for key, ref in self.of_call(call, outer).returned.items():
-                    yield key, ref, stmt.origin.place
+                    yield sure(key), ref, stmt.origin.place
+
+
+def unsure(node: str) -> str:
+    """The node of an outer object that an unknown function may have given, or not."""
+    return _UNSURE + sure(node)
+
+
+def sure(node: str) -> str:
+    return node.removeprefix(_UNSURE)
+
+
+def is_unsure(node: str) -> bool:
+    return node.startswith(_UNSURE)
+
+
+def _reached(sources: OuterSources, stmt: ir.Stmt) -> frozenset[str]:
+    """The outer objects that an unknown function which a statement calls is given."""
+    return _NONE.union(*(reached for _, reached in sources.reached_by_unknown(stmt)))
 
 
 @ir.of_node

@@ -235,6 +235,7 @@ REFUSING = frozenset(
             buffers.require_apart,
             buffers.require_array,
             buffers.require_mutable,
+            buffers.require_not_held,
             buffers.require_values,
             buffers.require_container,
             buffers.require_field,

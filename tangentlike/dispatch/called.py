@@ -54,12 +54,18 @@ _PLAIN = (
 
 
 def derive_call(
-    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str, writes: bool
+    f: Any,
+    count: int,
+    wrt: tuple[Any, ...],
+    words: tuple[str, ...],
+    mode: str,
+    writes: bool,
+    outer: tuple[Any, ...],
 ) -> tuple[Any, Callable[[], bool]]:
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
     name = _name_of(f)
-    names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
+    names = _parameters(wrt)
     # (Nothing is known of the arguments: they may be complex.)
     request = Request(
         mode,
@@ -92,16 +98,25 @@ def derive_call(
     ):
         raise _not_followed(f)
     known = getattr(f, "gives_outer", False)
-    _refuse_effects(made, call, name, writes, known)
+    _refuse_effects(made, call, name, writes, known, _parameters(outer))
     for function in made.functions if known else ():  # (whose derivatives are called where it is)
         function.__dict__["gives_outer"] = True
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 
-def _refuse_effects(made: Derived, call: Any, name: str, writes: bool, expected: bool) -> None:
+def _parameters(places: tuple[Any, ...]) -> tuple[str, ...]:
+    """The names of arguments, which are given by position or by name."""
+    return tuple(f"x{place}" if isinstance(place, int) else place for place in places)
+
+
+def _refuse_effects(
+    made: Derived, call: Any, name: str, writes: bool, expected: bool, outer: tuple[str, ...]
+) -> None:
     """Refuse what the text around the call does not expect of a function, which is `expected` to
-    give back what is defined outside it where it is known there."""
-    if made.written_params and (not writes or _OWNER in made.written_params):
+    give back what is defined outside it where it is known there, and writes no argument that is
+    held `outer`side of the caller."""
+    kept = {_OWNER, *outer}
+    if made.written_params and (not writes or not kept.isdisjoint(made.written_params)):
         of_writes = UnsupportedError(
             f"`{name}`, which is not known until run time, writes its arguments",
             hint="Call it by its name, or let it return a new array.",
@@ -109,12 +124,12 @@ def _refuse_effects(made: Derived, call: Any, name: str, writes: bool, expected:
         of_writes.of_names = not writes
         raise of_writes
     params = inspect.signature(call).parameters.keys() - ({_OWNER} if writes else set())
-    outer = [name for name in made.given_back if name not in params]
-    if outer and not expected:  # (the text around the call takes what it gives for its own)
+    given = [name for name in made.given_back if name not in params]
+    if given and not expected:  # (the text around the call takes what it gives for its own)
         raise UnsupportedError(
-            f"`{name}`, which is not known until run time, returns `{outer[0]}` itself, "
+            f"`{name}`, which is not known until run time, returns `{given[0]}` itself, "
             "which is defined outside it",
-            hint=f"Call it by its name, or let it return a copy: `{outer[0]}.copy()`.",
+            hint=f"Call it by its name, or let it return a copy: `{given[0]}.copy()`.",
         )
 
 

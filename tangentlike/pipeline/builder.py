@@ -117,6 +117,7 @@ class Builder:
         self.outside = Outside(self.body, self._sources_of, self.book)
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
+        self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
 
     def lower(self, fn: Any) -> Lowered:
@@ -216,6 +217,7 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
+        self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":
             self._given_floats = (function.name, request.wrt)
         self.callees.names.take((function.name, *outer_names(function)))
@@ -443,7 +445,7 @@ class Builder:
             raise not_by_names(lowered.function.place)
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
-        self._check_outside(lowered.function, wrt, context, restores=True)
+        lowered = self._check_outside(lowered, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         function = self._stored(lowered.function, wrt, given, context)
         function, aliases, counters = self._prepared(function, wrt, shared, context)
@@ -500,6 +502,7 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         read = converted or function
         refuse_keys_in_calls(read, varied, active, context.sources(), followed)
+        self.outside.refuse_unasked(read, varied, frozenset(active), context.sources(), followed)
         cuts = cuts_made()
         if cuts is not None and cuts.made:
             refuse_cut_callees(read, varied(), active, cuts, self._keeps_effects, followed)
@@ -556,7 +559,7 @@ class Builder:
     ) -> tuple[Primal, Context]:
         """The same where adjoints are found by identity: who shares memory does not matter."""
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
-        self._check_outside(lowered.function, wrt, context, restores=True)
+        lowered = self._check_outside(lowered, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         for name in set(wrt) - set(lowered.function.param_names):
             raise UnsupportedError(
@@ -604,6 +607,7 @@ class Builder:
             params = function.param_names
             written = tuple(p for p in params if p in sharing.direct or seen.is_written(p))
         aliases = one_memory(function, writes, context)
+        context.outer = self.outside.given_to_unknown(function, sources)
         conversion = IdentityCalls(active, aliases, context, preparation.counters)
         converted = conversion.function(function)
         refuse_writes_by_others(converted, conversion.sites.keys(), context)
@@ -615,14 +619,18 @@ class Builder:
 
     def _check_outside(
         self,
-        function: ir.Function,
+        lowered: Lowered,
         wrt: tuple[str, ...],
         context: Context,
         restores: bool = False,
-    ) -> None:
-        """Refuse what cannot be right of changes of what belongs to no function."""
+    ) -> Lowered:
+        """Refuse what cannot be right of changes of what belongs to no function, and have the
+        function ask what the run must say."""
+        function = lowered.function
         varied = functools.cache(lambda: context.varied(function, wrt))
-        self.outside.check(function, varied, context.sources(), restores)
+        given_back = function.name == self._exposed
+        asking = self.outside.check(function, varied, context.sources(), restores, given_back)
+        return lowered if asking is function else dataclasses.replace(lowered, function=asking)
 
     def body(self, obj: Any) -> ir.Function:
         """A user's function in the normal form."""
@@ -685,16 +693,19 @@ class Builder:
         exposed: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
         lowered, context = self._desugared(lowered, wrt, given)
-        self._check_outside(lowered.function, wrt, context)
+        lowered = self._check_outside(lowered, wrt, context)
         with self.record.stage("stored") as run:
             function = writes_as_stores(lowered.function, context)
             run.made = function = self._asking(function, wrt, context)
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
-        written = self._written(function, context) if protect else None
+        known = protect or function.name == self._exposed
+        written = self._written(function, context) if known else ()
+        context.outer = self.outside.given_to_unknown(function, context.sources())
         with self.record.stage("derived") as run:
-            made = forward(function, wrt, active, context, name, written, exposed)
+            copied = written if protect else None
+            made = forward(function, wrt, active, context, name, copied, exposed)
             run.made = self._done((made,), context, active)
-            return run.made[0], written or ()
+            return run.made[0], written
 
     def _written(self, function: ir.Function, context: Context) -> tuple[str, ...]:
         """The parameters whose values forward mode copies before they are written."""

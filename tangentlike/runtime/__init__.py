@@ -33,6 +33,7 @@ from .buffers import (
     require_module,
     require_mutable,
     require_none,
+    require_not_held,
     require_plain_key,
     require_plain_keys,
     require_read_first,

@@ -67,19 +67,34 @@ def require_apart(a: Any, b: Any) -> None:
 
     Raises `ValueError` otherwise: a write to one would be a write to the other.
     """
-    if isinstance(a, _PLAIN) or isinstance(b, _PLAIN):
-        return
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        shared = np.shares_memory(a, b)
-    else:
-        held: tuple[dict[int, list[Any]], ...] = ({}, {})
-        _collect(a, held[0])
-        _collect(b, held[1])
-        shared = any(_meet(held[0][key], held[1][key]) for key in held[0].keys() & held[1].keys())
-    if shared:
+    if _share_memory(a, b):
         raise ValueError(
             "two arguments of a function that writes one of them share memory: pass a copy of one"
         )
+
+
+def require_not_held(x: Any, outer: Any) -> None:
+    """Check that `x`, which may be written next, is nothing that an object outside of the function
+    is or holds.
+
+    Raises `ValueError` otherwise: what carries derivatives would go out with it.
+    """
+    if _share_memory(x, outer):
+        raise ValueError(
+            "what carries derivatives may be written into memory that an object outside of the "
+            "function holds: write into a copy, or pass the object as an argument"
+        )
+
+
+def _share_memory(a: Any, b: Any) -> bool:
+    if isinstance(a, _PLAIN) or isinstance(b, _PLAIN):
+        return False
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.shares_memory(a, b))
+    held: tuple[dict[int, list[Any]], ...] = ({}, {})
+    _collect(a, held[0])
+    _collect(b, held[1])
+    return any(_meet(held[0][key], held[1][key]) for key in held[0].keys() & held[1].keys())
 
 
 _PLAIN = (int, float, complex, str, bytes, np.generic, type(None))

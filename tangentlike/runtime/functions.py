@@ -26,7 +26,7 @@ _MOST = 512  # derivatives kept; a program that makes a function in each round f
 
 # What is made, and whether it still holds: helpers may be defined anew.
 Made = tuple[Any, Callable[[], bool]]
-Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str, bool], Made]
+Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str, bool, tuple[Any, ...]], Made]
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
@@ -113,20 +113,33 @@ def unbound(x: Any, name: str = "__call__") -> Unbound:
 
 
 def pair_of(
-    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (), *, writes: bool = False
+    f: Any,
+    count: int,
+    wrt: tuple[Any, ...],
+    words: tuple[str, ...] = (),
+    *,
+    writes: bool = False,
+    outer: tuple[Any, ...] = (),
 ) -> Any:
     """The forward and backward functions of `f`, called with `count` arguments by position and
     `words` by name, with respect to some of them (positions, or names). Where it `writes`, or may,
-    the backward function is given the shadow, and restores what the forward function wrote."""
-    return _remembered(f, count, wrt, words, "callee", writes)
+    the backward function is given the shadow, and restores what the forward function wrote.
+    Arguments in `outer` may be held outside of the caller, and must not be written."""
+    return _remembered(f, count, wrt, words, "callee", writes, outer)
 
 
 def tangent_of(
-    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (), *, writes: bool = False
+    f: Any,
+    count: int,
+    wrt: tuple[Any, ...],
+    words: tuple[str, ...] = (),
+    *,
+    writes: bool = False,
+    outer: tuple[Any, ...] = (),
 ) -> Any:
     """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`. Where `f`
-    `writes` an argument, it writes the tangent of that, too."""
-    return _remembered(f, count, wrt, words, "tangent", writes)
+    `writes` an argument, it writes the tangent of that, too; none of those in `outer`."""
+    return _remembered(f, count, wrt, words, "tangent", writes, outer)
 
 
 # What asks an object that only the running program knows for what it has, or a derivative for it.
@@ -231,18 +244,24 @@ def plain_function(f: Any) -> Any:
 
 
 def _remembered(
-    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str, writes: bool
+    f: Any,
+    count: int,
+    wrt: tuple[Any, ...],
+    words: tuple[str, ...],
+    mode: str,
+    writes: bool,
+    outer: tuple[Any, ...],
 ) -> Any:
     derive, described = _derive[0]
     f = _with_its_object(f)
     method = isinstance(f, Method)
     bound = method and not isinstance(f, Unbound)
     what = (f.__name__, type(f), described(f.owner)) if method else (id(f),)
-    key = (what, count, wrt, words, mode, writes)
+    key = (what, count, wrt, words, mode, writes, outer)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
         return _given_owner(found, f.owner) if bound else found
-    found, holds = derive(f, count, wrt, words, mode, writes)
+    found, holds = derive(f, count, wrt, words, mode, writes, outer)
     by_id = isinstance(what[-1], int)
     _made.put(key, (f if by_id else None, (found, holds)))  # (so that its id stays its own)
     return _given_owner(found, f.owner) if bound else found

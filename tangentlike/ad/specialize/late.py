@@ -8,6 +8,7 @@ before::                     after (reverse)::
 arguments: the text around the call takes them for unchanged. Where adjoints are found by identity
 it is taken to write all of them, `pair_of(f, 2, (0,), writes=True)`, and its backward function is
 given the shadow: `f_bwd(f_tape, bars)`. So is its tangent function in a text that is made for that.
+What may be held outside of the functions is not to be written there, either: `outer=(1,)`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Collection
 
 from ... import ir
 from ...analysis.hidden_writes import Place, late_places
+from ...analysis.outer_objects import is_code
 from ...ir.kind import OTHER
 from ..context import Context
 from .callees import CallSite, Pair
@@ -31,7 +33,17 @@ def late_request(
     named = (ir.Display("tuple", words),) if words else ()
     args = (call.fn, ir.Const(len(call.args)), wrt, *named)
     writes = (("writes", ir.Const(True)),) if context.unseen_writes else ()
-    return ir.Call(context.helper(helper), args, writes, call.at)
+    arguments = (*enumerate(call.args), *call.kwargs)
+    outer = tuple(ir.Const(place) for place, e in arguments if _is_outer(e, context))
+    kept = (("outer", ir.Display("tuple", outer)),) if writes and outer else ()
+    return ir.Call(context.helper(helper), args, (*writes, *kept), call.at)
+
+
+def _is_outer(given: ir.Expr, context: Context) -> bool:
+    """Whether what a call is given may be held outside of the functions."""
+    if isinstance(given, ir.Var):
+        return given.name in context.outer
+    return isinstance(given, ir.Ref) and not is_code(given.obj)
 
 
 def function_name(call: ir.Call) -> str:
