@@ -321,3 +321,54 @@ def test_a_default_that_is_none(short: list[bool]) -> None:
     df = tl.grad(doubled)
     assert [df(3.0), df(3.0), df(3.0, 2.0), df(3.0, None), df(3.0)] == [6.0, 6.0, 2.0, 6.0, 6.0]
     assert short and all(short)
+
+
+def test_arguments_by_name_take_the_short_way(short: list[bool]) -> None:
+    def line(a: Any, b: Any, c: Any = 2.0) -> Any:
+        return np.sum(a * b) * c
+
+    x, y = np.array([0.5, -1.5, 2.0]), np.array([3.0, 1.0, -2.0])
+    gradient = tl.grad(line, wrt=("a", "b"))
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((), {"a": x, "b": y}),
+        ((), {"b": y, "a": x}),
+        ((x,), {"b": y}),
+        ((x, y), {"c": 3.0}),
+    ]
+    for args, kwargs in calls:
+        c = kwargs.get("c", 2.0)
+        gradient(*args, **kwargs)
+        short.clear()
+        for _ in range(2):
+            a_bar, b_bar = gradient(*args, **kwargs)
+            np.testing.assert_array_equal(a_bar, c * y)
+            np.testing.assert_array_equal(b_bar, c * x)
+        assert short == [True, True]
+    short.clear()
+    with pytest.raises(TypeError, match="multiple values"):
+        gradient(x, y, a=x)
+    with pytest.raises(TypeError, match="missing"):
+        gradient(b=y)
+    assert short == []
+
+
+def test_a_parameter_between_that_is_left_out_has_its_default(short: list[bool]) -> None:
+    def line(a: Any, b: Any = 3.0, c: Any = 2.0) -> Any:
+        return a * b + c * a**2
+
+    gradient = tl.grad(line)
+    assert gradient(1.0, 3.0, 2.0) == gradient(1.0, 3.0, 2.0) == 7.0
+    short.clear()
+    assert gradient(1.0, c=5.0) == gradient(1.0, c=5.0) == 13.0
+    assert short == []
+
+
+def test_what_can_only_be_given_one_way_is_given_so() -> None:
+    def line(a: Any, /, b: Any, *, c: Any) -> Any:
+        return a * b * c
+
+    gradient = tl.grad(line, wrt=("a", "c"))
+    for _ in range(2):
+        assert gradient(2.0, b=3.0, c=5.0) == (15.0, 6.0)
+    with pytest.raises(TypeError, match="positional-only"):
+        gradient(a=2.0, b=3.0, c=5.0)

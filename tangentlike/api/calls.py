@@ -13,7 +13,7 @@ from ..dispatch.blame import raise_where_it_begins
 from ..dispatch.claims import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
-from ..dispatch.repeated import repeated_call
+from ..dispatch.repeated import by_position, positions, repeated_call
 from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark
 from ..frontend.primal import (
@@ -225,8 +225,9 @@ def _gradient(
         finish(gradient, chosen)
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
             raise_where_it_begins(chosen, args, kwargs)
-        if plain and not kwargs:
-            gradient.repeated = repeated_call(derivation, chosen, args, shaped)
+        given = by_position(gradient.names, args, kwargs) if kwargs else args
+        if plain and given is not None:
+            gradient.repeated = repeated_call(derivation, chosen, given, shaped)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
@@ -238,6 +239,8 @@ def _gradient(
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
     plain = not (library or bound or has_aux or check_finite)
+    if plain:
+        gradient.names = positions(primal.signature)
     text = documented(mode, primal, names, single, has_aux, example)
     dressed = _dress(gradient, mode, primal, derivation, text, qualname, shaped, target)
     return _remembered(derivation, primal, qualname, dressed)

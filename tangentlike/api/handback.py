@@ -21,7 +21,7 @@ import numpy as np
 
 from ..dispatch.claims import given_back, standard_arrays_too, with_ours
 from ..dispatch.derivation import Derivation, functions_of
-from ..dispatch.repeated import OTHER
+from ..dispatch.repeated import OTHER, by_position
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.owners import mark
 from ..frontend.primal import Primal, missing_names, plain_signature
@@ -44,18 +44,20 @@ class HandedBack:
     its arguments; the general one, right for all types, is made when it is asked for.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_plain", "_run", "_served", "repeated")
+    __slots__ = ("__dict__", "__weakref__", "_plain", "_run", "_served", "names", "repeated")
 
     def __init__(self, run: Callable[..., Any]) -> None:
         self._run = run
         self._served: Derivation | None = None  # what its latest call was served by
         self.repeated: Callable[[tuple[Any, ...]], Any] | None = None  # calls like that one
+        self.names: tuple[str, ...] = ()  # of its parameters, by position
         self._plain = standard_arrays_too(run)  # the plain function that this stands for
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if self.repeated is not None and not kwargs:
-            found = self.repeated(args)
+        if self.repeated is not None:
+            given = by_position(self.names, args, kwargs) if kwargs else args
+            found = OTHER if given is None else self.repeated(given)
             if found is not OTHER:
                 return found
         if not sys.modules.keys().isdisjoint(HOMES):  # (as `_plain` does, one call less)

@@ -7,6 +7,7 @@ the questions take longer than the derivative.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,8 +20,35 @@ from ..runtime import Mirror, NotDifferentiated
 from .blame import replaced
 from .derivation import Derivation
 
+_NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD
 OTHER: Any = object()  # a call that is not like the one before
 _NUMBERS = (float, np.float64)
+
+
+def positions(signature: inspect.Signature) -> tuple[str, ...]:
+    """The names of parameters by position; "" for those that cannot be given by name.
+
+    >>> positions(inspect.signature(lambda a, /, b, *, c: None))
+    ('', 'b')
+    """
+    params = signature.parameters.values()
+    by_position = (p for p in params if p.kind <= _NAMED)
+    return tuple(p.name if p.kind == _NAMED else "" for p in by_position)
+
+
+def by_position(
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    """The arguments of a call, all by position; None where these would leave one out.
+
+    >>> by_position(("a", "b", "c"), (1,), {"c": 3, "b": 2})
+    (1, 2, 3)
+    >>> by_position(("a", "b", "c"), (1,), {"c": 3})
+    """
+    named = names[len(args) : len(args) + len(kwargs)]
+    if kwargs.keys() ^ named:
+        return None
+    return (*args, *[kwargs[name] for name in named])
 
 
 def repeated_call(
