@@ -357,3 +357,11 @@ def test_a_function_that_arrives_without_its_file_has_the_text_that_came_with_it
     assert tl.grad(df)(0.7) == pytest.approx((df(0.7 + e) - df(0.7 - e)) / (2 * e))
     assert loss.__code__.co_filename == helper.__code__.co_filename == str(file)
     assert sources_of(loss) == texts
+
+
+chosen = lambda a, h=lambda v: v**2: h(a)  # noqa: E731
+
+
+def test_a_lambda_that_is_a_default_of_a_lambda() -> None:
+    assert tl.grad(chosen)(3.0) == 6.0
+    assert tl.grad(chosen)(3.0, lambda v: v**3) == 27.0

@@ -561,6 +561,9 @@ def _compiled(
     annotations`, those of inner functions are texts), where the names around it are bound too,
     and the modules imported."""
     alone = copy.copy(node)
+    alone.args = copy.copy(node.args)  # (without defaults, which are not in its code)
+    alone.args.defaults = [ast.copy_location(ast.Constant(0), node) for _ in node.args.defaults]
+    alone.args.kw_defaults = [None] * len(node.args.kwonlyargs)
     if not isinstance(alone, ast.Lambda):
         alone.decorator_list = []
     bound = "".join(f"{name} = " for name in code.co_freevars if name != "__class__")
