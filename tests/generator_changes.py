@@ -26,6 +26,10 @@ CHANGED = Subject(
         ("p = list_of(<V>, <S>)", "p.reverse()", "del p[0]", "<Y> = p.pop(0) * p[-1]"),
         ("p = [<V>, <W>]", "p.sort(key=lambda x1: x1[0])", "<X> = p[0] * 0.5 - p[1]"),
         ("p = [<V> * 0.9, [<S>]]", "q = p[0]", "p[0] = [<T>]", "<X> = q * p[0][0] + p[1][0]"),
+        # items updated where they have another name
+        ("p = [<V> * 0.9, <W>]", "q = p[0]", "p[0] += <W> * <S>", "<X> = q * p[1]"),
+        ("q = <V> * 0.9", "p = [q, <W> * <S>]", "p[0] *= p[1]", "<X> = q - p[1] * 0.5"),
+        ("p = {'u': <V> * 0.9}", "q = p['u']", "p['u'] -= <W> * <S>", "<X> = q * <W> - p['u']"),
         # dicts that get other entries
         ("p = {'u': <S>}", "p.update([('u', <T>), ('w', <F>)])", "<Y> = p['u'] * p['w']"),
         ("p = {'u': <S>, 'w': 0.3}", "p.update(zip('uw', <V>))", "<Y> = p['u'] * p['w']"),

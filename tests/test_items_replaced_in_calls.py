@@ -355,3 +355,88 @@ def test_an_entry_that_may_not_have_been_there() -> None:
     gradient = tl.grad(added_to_a_dict)
     gradient(X)
     assert "Shadow()" in gradient.source
+
+
+class Cell:
+    def __init__(self, w):
+        self.w = w
+
+
+def updated_in_a_list(x):
+    xs = [x * 1.0, x * 2.0]
+    k = xs[0]
+    xs[0] += x[::-1]
+    xs[0] *= x
+    return np.sum(k * k * xs[1])
+
+
+def updated_in_a_list_of_another_name(x):
+    k = x * 1.5
+    xs = [k, x]
+    xs[0] -= x[0]
+    return np.sum(k * xs[1])
+
+
+def updated_in_a_dict(x):
+    d = {"a": x * 1.0}
+    k = d["a"]
+    d["a"] **= 2
+    return np.sum(k * d["a"] + k)
+
+
+def updated_in_a_loop(x):
+    xs = [x * 1.0, x * 2.0, x + 1.0]
+    first, second, _ = xs
+    for i in range(3):
+        row = xs[i]
+        xs[i] *= x[0]
+        first = first + row
+    return np.sum(first * second)
+
+
+def updated_in_an_object(x):
+    cells = [Cell(x * 1.0)]
+    k = cells[0].w
+    cells[0].w *= x[::-1]
+    return np.sum(k * k)
+
+
+def updated_in_a_function(x):
+    d = {"a": x * 1.0}
+    k = d["a"]
+    doubled(d)
+    return np.sum(k * k * d["a"])
+
+
+UPDATED = [
+    updated_in_a_list,
+    updated_in_a_list_of_another_name,
+    updated_in_a_dict,
+    updated_in_a_loop,
+    updated_in_an_object,
+    updated_in_a_function,
+]
+
+
+@pytest.mark.parametrize("f", UPDATED)
+def test_an_item_is_updated_that_has_another_name(f: Callable[..., float]) -> None:
+    """`xs[0] += v` changes the array itself, which is seen under its other name."""
+    assert agrees(f)
+    gradient = tl.grad(f)
+    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
+    (found,) = tl.vjp(gradient, X.copy())[1](X)
+    assert agreement.close(float(found @ X), expected, 1e-6)
+    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+
+
+def test_an_item_of_an_argument_is_updated() -> None:
+    def f(rows, y):
+        k = rows[0]
+        rows[0] *= y
+        return np.sum(k * k * rows[1])
+
+    args = ([X * 2.0, X + 1.0], X[::-1].copy())
+    directions = agreement.directions_for(args, (0, 1), 3)
+    expected = agreement.slope(f, args, directions)
+    found = agreement.inner(directions, list(tl.grad(f, wrt=(0, 1))(*args)))
+    assert agreement.close(found, expected, 1e-6)

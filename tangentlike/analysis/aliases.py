@@ -128,7 +128,7 @@ def _only_unseen(stmt: ir.Stmt, sources: Sources) -> bool:
 
 def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing: Sharing) -> None:
     """Make the views among two sharing names paths of their common base, or refuse."""
-    if written == other:
+    if written == other or _updates_item(stmt, sharing.sources):
         raise not_by_names(stmt.origin.place)  # (two elements may be the same array)
     owners = (owner(written), owner(other))
     for name in owners:
@@ -136,6 +136,15 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
     if aliases.root(owners[0]) != aliases.root(owners[1]):
         raise not_by_names(stmt.origin.place)
     # (else an item of `a` is the same view of `a_bar`, be `a` an array or a list)
+
+
+def _updates_item(stmt: ir.Stmt, sources: Sources) -> bool:
+    """Whether it is `xs[k] += v` of a list or dict: by names another item takes the place of the
+    one there, so that who has that under another name would see nothing of the change."""
+    match stmt:
+        case ir.Update(target=ir.Index(base)):
+            return sources.kind_of(base).form in ("list", "tuple", "dict")
+    return False
 
 
 def _follow(name: str, aliases: Aliases, sharing: Sharing) -> None:
