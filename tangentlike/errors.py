@@ -92,8 +92,9 @@ class UnsupportedError(TangentlikeError):
     message, place, hint
         As for `TangentlikeError`.
     needs
-        What may not refuse it: a function read with its "objects" or context "managers", or the
-        other treatment of "memory"; "" if nothing is known to help.
+        What may not refuse it: a function read with its "objects" or context "managers", with
+        captured variables in "cells", or the other treatment of "memory"; "" if nothing is known to
+        help.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class UnsupportedError(TangentlikeError):
     tangentlike.errors.UnsupportedError: ...:2: a number is made from text, and the text from ...
     """
 
-    needs = ""  # what may not refuse it: reading with "objects", "managers", or other "memory"
+    needs = ""  # what may not refuse it: a reading with "objects", "managers", "cells", or "memory"
     of_names = False  # whether it is about what only adjoints by name assume of a call
     method = ""  # the name that it takes for the method of an array or a container
     outer: tuple[Any, ...] = ()  # objects outside of the function whose changes refuse it

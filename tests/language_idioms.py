@@ -441,7 +441,7 @@ OBJECTS = (
     ),
     program(
         "`nonlocal` in an inner function that is kept",
-        REFUSED,
+        DONE,
         "def keep(g):\n    return [g, g]\n\ndef f(x):\n    s = x\n    def add(v):\n"
         "        nonlocal s\n        s = s + v * v\n    for g in keep(add):\n        g(x)\n    return s",
     ),

@@ -19,7 +19,8 @@ class Reading:
     are found by identity when it runs; `specialized`: the call has said what it can of the types,
     and what is not known yet is found when it runs; `looked_up`: names of methods that were taken
     for those of arrays or containers, and that a call has shown to be others; `lent`: names of
-    outer objects that it changes, and is given as arguments.
+    outer objects that it changes, and is given as arguments; `cells`: variables that inner
+    functions capture, and that are bound again, are items that both hold.
     """
 
     objects: bool = False
@@ -29,6 +30,7 @@ class Reading:
     specialized: bool = False
     looked_up: frozenset[str] = frozenset()
     lent: tuple[str, ...] = ()
+    cells: bool = False
 
     def longer(self, needs: str) -> Reading | None:
         """The longer reading that a refusal asks for, None if it is read in that way already."""
@@ -36,6 +38,8 @@ class Reading:
             return replace(self, objects=True)
         if needs == "managers" and not self.managers:
             return replace(self, managers=True)
+        if needs == "cells" and not self.cells:
+            return replace(self, cells=True)
         return None
 
 

@@ -185,6 +185,7 @@ def lift_definitions(
                 "as a value",
                 made.place,
                 "Call it by its name only, or return the new value.",
+                "cells",
             )
     keeping = Keeping.of(function, late)
     unique = {n for n in inner if counts[n] == 1}

@@ -32,6 +32,7 @@ from ..ir.verify import check_program, fail
 from ..runtime.recent import Recent
 from ..runtime.stated_types import names_in, require_types, required_by
 from .attempts import refuse_contents
+from .cells import with_cells
 from .comprehensions import is_generator
 from .cuts import cuts_made, raising, spot_of
 from .expressions import Reader, expression
@@ -116,12 +117,13 @@ def read_once(
     managers: bool = False,
     lent: tuple[str, ...] = (),
     helpers: tuple[str, ...] = (),
+    cells: bool = False,
 ) -> Lowered:
     """What `lower` gives, for one function the same object while its names mean the same: its
     versions for types of arguments, both modes and what is tried again begin with it."""
     plain = isinstance(fn, types.FunctionType) and lifted_of(fn) is None
-    if not plain or managers or lent or cuts_made() is not None:
-        return lower(fn, managers, lent, helpers)
+    if not plain or managers or lent or cells or cuts_made() is not None:
+        return lower(fn, managers, lent, helpers, cells)
     assert isinstance(fn, types.FunctionType)
     known = _READ.get(id(fn))
     if known is not None and known.serves(fn):
@@ -145,12 +147,14 @@ def lower(
     managers: bool = False,
     lent: tuple[str, ...] = (),
     helpers: tuple[str, ...] = (),
+    cells: bool = False,
 ) -> Lowered:
     """Read a live function and bring it into the normal form.
 
     With `managers`, context managers that are written in Python are written out. The outer names
     in `lent` become parameters, which what they mean now is the default of; `helpers` name
-    functions of the same module, which are read as if they were defined in this one.
+    functions of the same module, which are read as if they were defined in this one. With `cells`,
+    what inner functions capture and is bound again is in cells.
     """
     lifted = lifted_of(fn)
     if lifted is not None:
@@ -176,6 +180,7 @@ def lower(
         inner = tuple(_inner(scope.lookup(name), (*lent, *helpers), names) for name in helpers)
         params = with_lent(read.params, lent, scope)
         read = replace(read, params=params, body=(*_checks(function, read), *inner, *read.body))
+        read = with_cells(read, names) if cells else read
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__

@@ -124,7 +124,8 @@ class Builder:
         """A live function in the normal form."""
         with self.record.stage("lowered") as run:
             reading = self.reading
-            found = lower_ruled(fn, self.book, reading.managers, reading.namespace)
+            how = (reading.managers, reading.namespace)
+            found = lower_ruled(fn, self.book, *how, cells=reading.cells)
             run.made = found.function
             return found
 

@@ -344,7 +344,8 @@ def _derive(
         )
     with current().stage("lowered") as run:
         used = default_book() if book is None else book
-        lowered = lower_ruled(fn, used, reading.managers, reading.namespace, reading.lent)
+        how = (reading.managers, reading.namespace, reading.lent, reading.cells)
+        lowered = lower_ruled(fn, used, *how)
         if request.target == "cupy-fused":
             refuse_unfused(lowered.scope)
         cuts = cuts_made()

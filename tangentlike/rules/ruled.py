@@ -42,20 +42,21 @@ def lower_ruled(
     managers: bool = False,
     namespace: types.ModuleType | None = None,
     lent: tuple[str, ...] = (),
+    cells: bool = False,
 ) -> Lowered:
     """A function in the normal form, with its operations as the rules know them.
 
     Where the book has a rule for the function itself its body is not looked at:
     `def f(x, k=2.0): ...` is then `def f(x, k=2.0): return f(x, k)`. With `managers`, context
     managers are written out. `namespace` is the module that arrays name as theirs. The outer names
-    in `lent` are parameters.
+    in `lent` are parameters. With `cells`, captured variables that are bound again are in cells.
     """
     if isinstance(fn, types.FunctionType) and book.find(fn) is not None:
         lowered = _call_of(fn)
     elif lent and isinstance(fn, types.FunctionType):
-        lowered = read_once(fn, managers, lent, _helpers_naming(fn, lent, book))
+        lowered = read_once(fn, managers, lent, _helpers_naming(fn, lent, book), cells)
     else:
-        lowered = read_once(fn, managers)
+        lowered = read_once(fn, managers, cells=cells)
     return as_defined(as_numpy(with_namespace(lowered, namespace)))
 
 

@@ -211,6 +211,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
                         "than once",
                         getattr(expr, "at", None) or lifted.function.place,
                         _EXPLAIN.format(name),
+                        "cells",
                     )
 
     # ------------------------------------------------------------------------------- calls
