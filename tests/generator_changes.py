@@ -30,6 +30,10 @@ CHANGED = Subject(
         ("p = [<V> * 0.9, <W>]", "q = p[0]", "p[0] += <W> * <S>", "<X> = q * p[1]"),
         ("q = <V> * 0.9", "p = [q, <W> * <S>]", "p[0] *= p[1]", "<X> = q - p[1] * 0.5"),
         ("p = {'u': <V> * 0.9}", "q = p['u']", "p['u'] -= <W> * <S>", "<X> = q * <W> - p['u']"),
+        # what a function gives back is what it was given
+        ("p = [<S>, <T>]", "q = given_back(p)", "q[0] = <F>", "<Y> = p[0] * p[1]"),
+        ("p = [<V> * 0.9]", "q = given_back(p)", "q.append(<W> * <S>)", "<X> = p[0] * p[1]"),
+        ("p = {'u': <V>}", "q = given_back(p)", "q['u'] = <W> * <S>", "<X> = p['u'] * 0.8"),
         # dicts that get other entries
         ("p = {'u': <S>}", "p.update([('u', <T>), ('w', <F>)])", "<Y> = p['u'] * p['w']"),
         ("p = {'u': <S>, 'w': 0.3}", "p.update(zip('uw', <V>))", "<Y> = p['u'] * p['w']"),
@@ -191,6 +195,7 @@ CHANGED = Subject(
         ("pushed(", "def pushed(p, v):\n    return p.append(v)\n"),
         ("popped(", "def popped(p, c):\n    if p:\n        return p.pop() * c\n    return c\n"),
         ("grouped(", "def grouped(d, k, v):\n    d.setdefault(k, []).append(np.sin(v))\n"),
+        ("given_back(", "def given_back(p):\n    return p\n"),
         ("put_in(", "def put_in(d, k, v):\n    d[k] = v\n"),
         (
             "found_in(",

@@ -440,3 +440,110 @@ def test_an_item_of_an_argument_is_updated() -> None:
     expected = agreement.slope(f, args, directions)
     found = agreement.inner(directions, list(tl.grad(f, wrt=(0, 1))(*args)))
     assert agreement.close(found, expected, 1e-6)
+
+
+def given_back(xs):
+    return xs
+
+
+def lengthened(xs):
+    xs.append(xs[0] * 2.0)
+    return xs
+
+
+def first_replaced(xs, v):
+    xs[0] = v
+    return xs
+
+
+def given_back_with_an_item(xs, ys):
+    return xs, ys[0]
+
+
+class Holder:
+    def __init__(self, xs):
+        self.xs = xs
+
+    def get(self):
+        return self.xs
+
+
+def under_the_name_of_the_result(x):
+    xs = [x]
+    k = given_back(xs)
+    k[0] = x[::-1] * x[0]
+    return np.sum(xs[0] * x)
+
+
+def after_it_was_lengthened(x):
+    xs = [x]
+    k = lengthened(xs)
+    k[0] = x[::-1] * x
+    k.append(xs[1] * x)
+    return np.sum(xs[0] * xs[1] * xs[2])
+
+
+def after_it_was_written(x):
+    xs = [x, x * 2.0]
+    k = first_replaced(xs, x * x)
+    k[1] = x[::-1] * x
+    return np.sum(xs[0] * xs[1])
+
+
+def one_of_two_results(x):
+    xs = [x]
+    k, z = given_back_with_an_item(xs, [x * 2.0])
+    k[0] = z * x
+    return np.sum(xs[0] * z)
+
+
+def the_result_of_a_method(x):
+    xs = [x]
+    k = Holder(xs).get()
+    k[0] = x[::-1] * x
+    return np.sum(xs[0])
+
+
+def a_dict_in_a_dict(x):
+    d = {"u": {"a": x}}
+    k = given_back(d["u"])
+    k["a"] = x[::-1] * x
+    return np.sum(d["u"]["a"])
+
+
+def lists_in_a_loop(x):
+    rows = [[x], [x * 2.0]]
+    for row in rows:
+        k = given_back(row)
+        k[0] = x[::-1] * row[0]
+    return np.sum(rows[0][0] * rows[1][0])
+
+
+def on_one_branch(x):
+    xs = [x]
+    k = given_back(xs) if x[0] > 0.0 else [x * 2.0]
+    k[0] = x[::-1] * x
+    return np.sum(xs[0])
+
+
+GIVEN_BACK = [
+    under_the_name_of_the_result,
+    after_it_was_lengthened,
+    after_it_was_written,
+    one_of_two_results,
+    the_result_of_a_method,
+    a_dict_in_a_dict,
+    lists_in_a_loop,
+    on_one_branch,
+]
+
+
+@pytest.mark.parametrize("f", GIVEN_BACK)
+def test_a_container_that_is_given_back_is_written(f: Callable[..., float]) -> None:
+    """The result is the argument itself: what is put into the one is in the other."""
+    assert agrees(f)
+    gradient = tl.grad(f)
+    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
+    (found,) = tl.vjp(gradient, X.copy())[1](X)
+    assert agreement.close(float(found @ X), expected, 1e-6)
+    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)

@@ -270,7 +270,7 @@ class _Reader:
             case ir.Var(other) | ir.Index(ir.Var(other), _) | ir.Attribute(ir.Var(other), _):
                 self._part_of(names, other)
             case ir.Call():
-                self._share_call(names, value)
+                self._share_call(names, value, isinstance(target, tuple))
             case _:
                 for name in names:
                     for operand in self.operands(value):
@@ -284,7 +284,7 @@ class _Reader:
                 self.flow.share(self.inside(whole), self.inside(name))
                 self._link(name)
 
-    def _share_call(self, names: list[str], call: ir.Call) -> None:
+    def _share_call(self, names: list[str], call: ir.Call, several: bool) -> None:
         for out in outputs(call, self.kinds):
             for operand in self.operands(out):
                 self._part_of(names, operand)
@@ -300,6 +300,9 @@ class _Reader:
             for name in names:
                 for operand in self._returned(call, obj):
                     self._hold(name, operand)
+                for operand in self._returned(call, obj, whole=not several):
+                    if self.inside(name) != name and self.inside(operand) != operand:
+                        self.flow.share(name, operand)
             if names and self._repeats(call):
                 for name in names[1:]:
                     self._hold(name, names[0])
@@ -325,15 +328,17 @@ class _Reader:
         effects = None if self.effects is None else self.effects(call)
         return effects is not None and effects.twice
 
-    def _returned(self, call: ir.Call, obj: Any) -> tuple[str, ...]:
-        """The names whose memory the result of a user's function may share."""
+    def _returned(self, call: ir.Call, obj: Any, whole: bool = False) -> tuple[str, ...]:
+        """The names whose memory the result of a user's function may share; if `whole`, of what
+        it may be itself."""
         effects = None if self.effects is None else self.effects(call)
         if effects is UNSEEN:
             return self._union(ir.arguments(call))
         actuals = None if effects is None else bind_actuals(obj, call)
         if effects is None or actuals is None:
             return self.operands(call)
-        return self._union(e for f in sorted(effects.returned) for e in actuals.get(f, ()))
+        given = effects.whole if whole else effects.returned
+        return self._union(e for f in sorted(given) for e in actuals.get(f, ()))
 
     # ---------------------------------------------------------------------- effects
 
