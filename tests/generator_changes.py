@@ -103,6 +103,19 @@ CHANGED = Subject(
             "    p.append(x1 * <S>) if <C> else p.pop()",
             "<Y> = 0.3 * (<Y> + sum(p))",
         ),
+        # an item replaced by one of another structure, before anything reads it
+        (
+            "p = {}",
+            "for k1, x1 in enumerate([<S>, <V>, <V>[1:], <T>]):",
+            "    p[k1 % 2] = x1",
+            "<Y> = 0.1 * np.sum(p[0] * <S>) + 0.2 * np.sum(p[1] * p[1])",
+        ),
+        (
+            "p = [0.0, 0.0]",
+            "for k1 in range(3):",
+            "    p[k1 % 2] = <V>[:k1] * <S>",
+            "<Y> = 0.1 * np.sum(p[0]) + 0.2 * np.sum(p[1])",
+        ),
         (
             "p, q = Listed([0, 1]), 0.0",
             "for k1 in p:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -547,3 +548,98 @@ def test_a_container_that_is_given_back_is_written(f: Callable[..., float]) -> N
     (found,) = tl.vjp(gradient, X.copy())[1](X)
     assert agreement.close(float(found @ X), expected, 1e-6)
     assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+
+
+def numbers_then_an_array(s, x):
+    d = {}
+    for v in [s, x]:
+        d[0] = v
+    return np.sum(d[0] * d[0]) + s * s
+
+
+def slices_in_two_places(s, x):
+    rows = [0.0, 0.0]
+    for n in range(4):
+        rows[n % 2] = x[:n] * s
+    return np.sum(rows[0] ** 2) + np.sum(rows[1] ** 3)
+
+
+def one_element_then_all(s, x):
+    rows = {}
+    for n in range(4):
+        rows[n % 2] = x[0] * s if n < 2 else x * s
+    return np.sum(rows[0] ** 2) + np.sum(rows[1])
+
+
+def tuples_by_a_test(s, x):
+    d = {p[0][0] * s > 90.0: p for p in [(x[: n + 1],) for n in range(3)]}
+    return sum(np.sum(p[0] ** 2) * s for p in d.values())
+
+
+def in_one_branch(s, x):
+    d = {}
+    d[0] = s * 2.0
+    if x[0] < 90.0:
+        d[0] = x * s
+    return np.sum(d[0] ** 2)
+
+
+def at_the_end_of_a_loop(s, x):
+    rows = [None] * 3
+    for n in range(3):
+        rows[n] = x[:n] * s
+        if n == 2:
+            rows[0] = s * s
+    return sum(np.sum(r) * s for r in rows)
+
+
+def the_best_so_far(s, x):
+    best = {"at": None, "cost": 1e9}
+    for n in (3, 1, 2):
+        at = x[:n] * s
+        cost = np.sum((at - 0.3) ** 2)
+        if cost < best["cost"]:
+            best["at"] = at
+            best["cost"] = cost
+    return np.sum(best["at"] ** 2) + best["cost"]
+
+
+def put_by_a_function(s, x):
+    held = [0.0]
+
+    def put(v):
+        held[0] = v
+
+    for v in [s, x]:
+        put(v)
+    return np.sum(held[0] ** 2) + s
+
+
+UNREAD = [numbers_then_an_array, slices_in_two_places, one_element_then_all, tuples_by_a_test]
+UNREAD += [in_one_branch, at_the_end_of_a_loop, the_best_so_far, put_by_a_function]
+
+
+@pytest.mark.parametrize("f", UNREAD)
+def test_an_item_is_replaced_by_one_of_another_structure_unread(f: Callable[..., float]) -> None:
+    """What was there before gets zeros of its own structure."""
+    args, u, v = (0.7, X), (0.4, 0.3 * X[::-1]), (-0.2, X * X)
+    expected = agreement.slope(f, args, u)
+
+    def along(gradient: Callable[..., Any]) -> Callable[..., float]:
+        return lambda s, x: gradient(s, x)[0] * u[0] + gradient(s, x)[1] @ u[1]
+
+    gradient = tl.grad(f, wrt=(0, 1))
+    shown = dict(globals())
+    exec(str(gradient.source), shown)
+    typed = tl.grad(f, wrt=(0, 1), example=args)
+    for made in (gradient, typed, shown[f"{f.__name__}_grad"]):
+        s_bar, x_bar = made(*args)
+        assert np.shape(s_bar) == ()
+        assert x_bar.shape == (3,)
+        assert agreement.close(along(made)(*args), expected, 1e-6)
+    assert agreement.close(tl.jvp(f, args, u)[1], expected, 1e-6)
+    curvature = agreement.slope(along(gradient), args, v)
+    s_bar, x_bar = tl.vjp(gradient, *args)[1](u)
+    assert agreement.close(s_bar * v[0] + x_bar @ v[1], curvature, 1e-6)
+    s_dot, x_dot = tl.jvp(gradient, args, v)[1]
+    assert agreement.close(s_dot * u[0] + x_dot @ u[1], curvature, 1e-6)

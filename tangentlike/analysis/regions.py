@@ -610,12 +610,24 @@ class UnreadEntries:
             return False
         if self.facts.block_of(made) != ROOT:
             return False
-        if name not in self._writes_of:
-            self._writes_of[name] = self._writes_under(name)
-        this, writes = Access(stmt, name, stmt.target.key), self._writes_of[name]
+        this, writes = Access(stmt, name, stmt.target.key), self._all_writes(name)
         return writes is not None and not any(
             self.regions.may_meet_later(write, this) for write in writes
         )
+
+    def may_put_another(self, stmt: ir.Store) -> bool:
+        """Whether what a statement puts into a list or dict may be replaced by another item."""
+        match stmt.target:
+            case ir.Index(ir.Var(base), key):
+                this, writes = Access(stmt, base, key), self._all_writes(base)
+            case _:
+                return True
+        return writes is None or any(self.regions.may_meet_later(this, write) for write in writes)
+
+    def _all_writes(self, name: str) -> list[Access] | None:
+        if name not in self._writes_of:
+            self._writes_of[name] = self._writes_under(name)
+        return self._writes_of[name]
 
     def _writes_under(self, name: str) -> list[Access] | None:
         """What may write an array, by this name or that of a part; None where that is not known."""

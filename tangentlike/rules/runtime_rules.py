@@ -40,7 +40,8 @@ def on_adjoint(y, x, fn):
     fn_bar = 0
 
 
-linear("part_like(part, value)", "broadcast_like(y_bar, part)", same_as(1))
+linear("part_like(part, value)", "into_part(y_bar, part)", same_as(1))
+linear("into_part(g, part)", "part_like(y_bar, g)", same_as(1))
 linear("fitting(g, x_bar)", "y_bar", same_as(0), "maybe")
 linear("adjoint_of_real(g, like)", "unbroadcast(np.real(y_bar), g)", same_as(1), "maybe")
 linear("adjoint_of_imag(g, like)", "unbroadcast(np.imag(y_bar), g)", same_as(1))

@@ -246,6 +246,7 @@ from .mutation import (
     contents_inside,
     copy,
     fitting,
+    into_part,
     own,
     part_like,
     put_contents,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .broadcasting import _is_complex, unbroadcast
+from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .records import (
     Mirror,
     Record,
@@ -83,15 +83,26 @@ def fitting(g: Any, x_bar: Any) -> Any:
 
 def part_like(part: Any, value: Any) -> Any:
     """The adjoint of `value` where `part`, an item or entries of an adjoint, is what it was put
-    into: an object of its own, summed to the shape of `value`; containers as they are."""
+    into: an object of its own, summed to the shape of `value`; containers as they are. A `part`
+    of 0.0 is the zero of any structure."""
     if isinstance(part, (list, tuple, dict, Mirror)):
         found = copy(part)  # (a list has a list for its adjoint, from which items are taken)
         return list(found) if isinstance(found, tuple) and isinstance(value, list) else found
     if value is None or isinstance(value, (str, bytes)) or callable(value):
         return part  # (0.0: there is no derivative)
+    if type(part) is float and part == 0.0:
+        return zeros_like(value)
     found = unbroadcast(part, value)
     shared = found is part or getattr(found, "base", None) is not None
     return copy(found) if shared else found
+
+
+def into_part(g: Any, part: Any) -> Any:
+    """The adjoint of the `part` of which `part_like` made a value: 0.0 where 0.0 was the zero of
+    that value's structure."""
+    if type(part) is float and part == 0.0 and (isinstance(g, (list, dict)) or np.ndim(g)):
+        return 0.0
+    return broadcast_like(g, part)
 
 
 def _is_fancy(key: Any) -> bool:

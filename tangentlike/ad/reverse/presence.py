@@ -168,24 +168,30 @@ class Presence:
         """Whether an item of a list or dict that a statement replaces may count, and may have
         another structure than what is put in its place: it gives its place in the adjoint the
         structure of its zeros then, and zeros like the whole are made of what that holds."""
-        kind_of, aliases, item = self.context.kind_of, self.adjoints.aliases, stmt.target
-        if not isinstance(item, ir.Index) or not isinstance(item.base, ir.Var):
+        aliases, item = self.adjoints.aliases, stmt.target
+        if not self.has_many_structures(item):
             return False
-        base, kind = kind_of(item.base), kind_of(item)
-        if base.form not in ("list", "dict") or kind.form in _PLAIN or kind.same_shape(kind):
-            return False
+        assert isinstance(item, ir.Index) and isinstance(item.base, ir.Var)
         alike = aliases.class_of(item.base.name)
         known = {*self.facts.definitions, *self.facts.function.param_names}
         names = {item.base.name, *(n for n in known if aliases.class_of(n) == alike)}
         if not names & self.active or not self._may_count(names, stmt):
             return False
-        there = base.form == "list" or entry_is_there(
+        there = self.context.kind_of(item.base).form == "list" or entry_is_there(
             stmt, item, self.facts, self.context.sources()
         )
         if not there:
             raise not_by_names(stmt.origin.place)
         aliases.resized |= {alike}
         return True
+
+    def has_many_structures(self, item: ir.Expr) -> bool:
+        """Whether an item is one of a list or dict whose items may differ in structure."""
+        if not isinstance(item, ir.Index) or not isinstance(item.base, ir.Var):
+            return False
+        base, kind = self.context.kind_of(item.base), self.context.kind_of(item)
+        alike = kind.form in _PLAIN or kind.same_shape(kind)
+        return base.form in ("list", "dict") and not alike
 
     def _may_count(self, names: set[str], stmt: ir.Stmt) -> bool:
         """Whether derivatives may flow through what an item of these was before a statement."""

@@ -337,8 +337,11 @@ class Statements:
         basic = containers[0].form == "dict" or containers[1].form in _CONTAINERS
         basic = basic or surely_basic(stmt.target.key, self.context.kind_of)
         given, own = stmt.value, ""
+        loose = not other and self.presence.has_many_structures(stmt.target)
         if isinstance(given, ir.Var) and given.name in self.active and not unread:
             taken = self._taken(stmt, entry, element.form, basic)
+            if loose and self.presence.unread.may_put_another(stmt):  # (see the zero below)
+                taken = ir.Call(self.context.helper("part_like"), (entry, given))
             if adjoints.aliases.root(given.name) == base:  # `a[::-1][:] = a`: zero comes first
                 own = self.context.names.fresh(f"{given.name}_part")
                 adjoints.assign(own, taken)
@@ -349,7 +352,9 @@ class Statements:
                     self.masks.hand_over(stmt.target.base.name, before, given.name)
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
-        if not arrays and element.form != "number":  # an item of a list may be an array
+        if not arrays and element.form != "number" and not loose:
+            # (An item of a list may be an array. Where what was there before does not count, and
+            # may be of another structure, 0.0 stands for its zeros.)
             like = stmt.target if other else entry
             zero = ir.Call(self.context.helper("zeros_like"), (like,))
         if not fills:
