@@ -65,12 +65,13 @@ CHANGED = Subject(
         ("p = {'u': <S>}", "for k1 in ('w', 'u'):", "    <Y> = found_in([{}, p], k1, <T>) * 0.9"),
         # what is written like a list, and is none
         (
-            "p = bytearray(2)",
+            "p, q = bytearray(2), 0.0",
             "for k1 in range(3):",
             "    p[0] = k1",
             "    <V>[p[0]] *= <S>",
             "    p[0] = (k1 + 1) % 3",
-            "    <Y> = <Y> * 0.5 + <W>[p[0]]",
+            "    q = q * 0.5 + <W>[p[0]]",
+            "<Y> = q",
         ),
         (
             "def scale1(x1, x2):",
@@ -81,7 +82,7 @@ CHANGED = Subject(
         # what a loop goes by, changed in its body
         (
             "p = [<S>, <T>]",
-            "q = p",
+            "q, <Y> = p, 0.0",
             "for x1 in p:",
             "    <Y> = <Y> * 0.5 + np.sin(x1)",
             "    if len(p) < 5:",
@@ -97,11 +98,11 @@ CHANGED = Subject(
             "<Y> = q * p['u'][-1]",
         ),
         (
-            "p = listed(<V>)",
+            "p, q = listed(<V>), 0.0",
             "for k1, x1 in enumerate(reversed(p)):",
-            "    <Y> = <Y> * 0.5 + x1 * (k1 + 1)",
+            "    q = q * 0.5 + x1 * (k1 + 1)",
             "    p.append(x1 * <S>) if <C> else p.pop()",
-            "<Y> = 0.3 * (<Y> + sum(p))",
+            "<Y> = 0.3 * (q + sum(p))",
         ),
         # an item replaced by one of another structure, before anything reads it
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,8 @@ def reverse_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
     emitted.append(str(tl.autodiff(tangent, wrt=wrt).source))
-    _, pullback = tl.vjp(tangent, *args, *u)
+    by_place, by_name = _seeds(tangent, u)
+    _, pullback = tl.vjp(tangent, *args, *by_place, **by_name)
     return agreement.inner(v, list(pullback((0.0, 1.0)))[: len(args)])
 
 
@@ -56,8 +58,18 @@ def forward_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
     emitted.append(str(tl.autodiff(tangent, wrt=wrt, mode="forward").source))
-    _, (_, change) = tl.jvp(tangent, (*args, *u), (*v, *(None for _ in u)))
+    by_place, by_name = _seeds(tangent, u)
+    still = (None for _ in by_place)
+    _, (_, change) = tl.jvp(tangent, (*args, *by_place), (*v, *still), **by_name)
     return float(change)
+
+
+def _seeds(tangent: Any, u: Any) -> tuple[Any, dict[str, Any]]:
+    """The seeds by position, or by name where a parameter before them has a default."""
+    last = list(inspect.signature(tangent).parameters.values())[-len(u) :]
+    if any(p.kind is not p.KEYWORD_ONLY for p in last):
+        return u, {}
+    return (), {p.name: seed for p, seed in zip(last, u, strict=True)}
 
 
 SECOND_ORDER = (

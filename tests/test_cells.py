@@ -10,6 +10,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement
+from tests.generator import loaded
 from tests.generator_orders import SECOND_ORDER, expected_curvature
 
 X = np.array([0.7, -0.4, 1.3])
@@ -182,19 +183,17 @@ def bound_by_a_loop(x, s):
     return sum(f(a) for f in fs)
 
 
-def of_one_name_defined_twice(x, s):
+DEFINED_TWICE = """
+def program(x, s):
     def inside(y):
         return np.sum(np.sin(y * x))
-
     x = np.tanh(tl.grad(inside)(x * s))
-
-    if s > 0.0:
-
-        def inside(y):
-            return np.sum(np.cos(y * x))
-
+    def inside(y):
+        return np.sum(np.cos(y * x))
     x = np.tanh(tl.grad(inside)(x))
     return np.sum(x * s)
+"""
+of_one_name_defined_twice = loaded(DEFINED_TWICE, "twice", {"np": np, "tl": tl})["program"]
 
 
 def bound_in_branches(x, s):

@@ -295,8 +295,8 @@ BLOCKS = {
     ),
     "our own update of a place": (
         restore_updates,
-        "# adjoint\nA_bar[k] = 2.0 * A_bar[k] * x\n",
-        "A_bar[k] *= 2.0 * x\n",
+        "# adjoint\nA_bar = g * a\nA_bar[k] = 2.0 * A_bar[k] * x\n",
+        "A_bar = g * a\nA_bar[k] *= 2.0 * x\n",
     ),
 }
 

@@ -331,7 +331,7 @@ def by_parts(x, *a):
     return np.sum(x[:1] * a[0]) * len(a)
 
 
-def handed_on(*a):
+def passed_along(*a):
     return added(*a) + doubled(*a[1:], *a[:1])
 
 
@@ -339,7 +339,7 @@ def stated(*a: float):
     return a[0] * a[1] * 2
 
 
-STARRED = [doubled, added, unpacked, one_by_one, by_parts, handed_on]
+STARRED = [doubled, added, unpacked, one_by_one, by_parts, passed_along]
 
 
 @pytest.mark.parametrize("f", STARRED, ids=lambda f: f.__name__)

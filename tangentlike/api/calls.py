@@ -225,7 +225,7 @@ def _gradient(
         finish(gradient, chosen)
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
             raise_where_it_begins(chosen, args, kwargs)
-        given = by_position(gradient.names, args, kwargs) if kwargs else args
+        given = by_position(places, args, kwargs) if kwargs else args
         if plain and given is not None:
             gradient.repeated = repeated_call(derivation, chosen, given, shaped)
         return shaped(args, kwargs, result, values)
@@ -239,8 +239,7 @@ def _gradient(
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
     plain = not (library or bound or has_aux or check_finite)
-    if plain:
-        gradient.names = positions(primal.signature)
+    gradient.names = places = positions(primal.signature) if plain else ()
     text = documented(mode, primal, names, single, has_aux, example)
     dressed = _dress(gradient, mode, primal, derivation, text, qualname, shaped, target)
     return _remembered(derivation, primal, qualname, dressed)

@@ -45,7 +45,7 @@ _NEW = (np.zeros_like, np.ones_like, np.zeros, np.full_like, runtime.zeros_like,
 # Helpers that may give a list (or a dict) though their annotations do not say so.
 _MAY_MAKE_LISTS = (
     *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
-    *("dict_bar", "replaced_bar", "part_like", "copy"),
+    *("dict_bar", "replaced_bar", "part_like", "into_part", "copy"),
     *("unblock", "nest_like", "deepcopy_dot", "shallow_dot", "unnested_bar", "field_bar"),
     *("attributes_bar", "named_items_bar"),
     *("split_like", "products_of_others", "products_of_pairs", "difference_over", "parted_items"),
