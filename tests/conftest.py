@@ -13,6 +13,9 @@ MOST = 2  # parameters of a test function in the usual run
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
+# (More threads than processes would only disturb each other; arrays here are small.)
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 # What Numba compiles is run once or twice here: without LLVM's optimisations it compiles three
 # times as fast, and gives the same values. (`NUMBA_OPT=3 pytest` tests it as users run it.)
 os.environ.setdefault("NUMBA_OPT", "0")

@@ -213,6 +213,7 @@ def of_a_helper(x, w, weights=None):
     return nx.sum(total)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", [of_a_list, of_a_helper])
 def test_an_object_outside_is_given_back(fn):
     for args in ((X, X + 2.0), (X, X + 2.0, X * 3.0)):
@@ -388,6 +389,7 @@ def by_both(fn, x):
     return tl.jvp(tl.grad(fn), (x,), (V,))[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("derivative", [by_reverse, by_forward, by_both])
 @pytest.mark.parametrize("fn", WRITING)
 def test_it_is_written_only_where_it_is_not_the_backends_own(fn, derivative, giving):

@@ -116,6 +116,7 @@ def several(x, m):
     return np.sum(total + shi * chi**2 + j * y + i * k)
 
 
+@pytest.mark.thorough
 def test_functions_with_several_results():
     fn = one_line_function(several, ["x"], ["x", "m"], {"m": np.array([0.2, 0.3, 0.5])})
     tl.check_grads(fn, (between(0.3, 0.8),), order=2)
