@@ -155,6 +155,14 @@ def agrees(f: Callable[..., float]) -> bool:
     return agreement.close(float(tl.grad(f)(X) @ v), expected, 1e-6)
 
 
+def check_second_order(f: Callable[..., float]) -> None:
+    gradient = tl.grad(f)
+    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
+    (found,) = tl.vjp(gradient, X.copy())[1](X)
+    assert agreement.close(float(found @ X), expected, 1e-6)
+    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+
+
 @pytest.mark.parametrize("f", HELD)
 def test_right_or_refused_where_an_item_is_held(f: Callable[..., float]) -> None:
     """Each gave a wrong gradient, or may: the name is a view of what has left its place."""
@@ -336,10 +344,7 @@ def test_an_item_of_another_structure_is_replaced(f: Callable[..., float]) -> No
     gradient = tl.grad(f)
     gradient(X)
     assert "Shadow()" not in gradient.source
-    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
-    (found,) = tl.vjp(gradient, X.copy())[1](X)
-    assert agreement.close(float(found @ X), expected, 1e-6)
-    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+    check_second_order(f)
 
 
 def added_to_a_dict(x):
@@ -423,11 +428,7 @@ UPDATED = [
 def test_an_item_is_updated_that_has_another_name(f: Callable[..., float]) -> None:
     """`xs[0] += v` changes the array itself, which is seen under its other name."""
     assert agrees(f)
-    gradient = tl.grad(f)
-    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
-    (found,) = tl.vjp(gradient, X.copy())[1](X)
-    assert agreement.close(float(found @ X), expected, 1e-6)
-    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+    check_second_order(f)
 
 
 def test_an_item_of_an_argument_is_updated() -> None:
@@ -543,11 +544,7 @@ GIVEN_BACK = [
 def test_a_container_that_is_given_back_is_written(f: Callable[..., float]) -> None:
     """The result is the argument itself: what is put into the one is in the other."""
     assert agrees(f)
-    gradient = tl.grad(f)
-    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
-    (found,) = tl.vjp(gradient, X.copy())[1](X)
-    assert agreement.close(float(found @ X), expected, 1e-6)
-    assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+    check_second_order(f)
 
 
 def numbers_then_an_array(s, x):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests import agreement
 
 X = np.array([0.5, 1.2, 2.0])
 V = np.array([0.3, -0.7, 0.4])
@@ -345,7 +346,7 @@ STARRED = [doubled, added, unpacked, one_by_one, by_parts, passed_along]
 @pytest.mark.parametrize("f", STARRED, ids=lambda f: f.__name__)
 def test_all_that_a_starred_parameter_takes(f):
     args = (X, 1.0 + X**2)
-    wanted = [slopes(lambda v, k=k: f(*args[:k], v, *args[k + 1 :]), args[k]) for k in (0, 1)]
+    wanted = [slopes(f, args, k) for k in (0, 1)]
     found = tl.grad(f, wrt=(0, 1) if f is by_parts else 0)(*args)
     if f is by_parts:
         found = (found[0], *found[1])
@@ -356,9 +357,11 @@ def test_all_that_a_starred_parameter_takes(f):
     np.testing.assert_allclose(tangent, sum(w @ v for w, v in zip(wanted, args, strict=True)))
 
 
-def slopes(f, x, step=1e-6):
-    moves = step * np.eye(len(x))
-    return np.array([(f(x + move) - f(x - move)) / (2 * step) for move in moves])
+def slopes(f, args, k):
+    """By each entry of an argument."""
+    still = [np.zeros_like(x) for x in args]
+    units = np.eye(len(args[k]))
+    return [agreement.slope(f, args, [*still[:k], unit, *still[k + 1 :]]) for unit in units]
 
 
 def test_numbers_that_a_starred_parameter_takes():

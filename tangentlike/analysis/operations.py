@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..frontend.owners import is_installed, is_library, is_numpy, is_ours, module_of, package_of
+from ..frontend.owners import (
+    is_installed,
+    is_library,
+    is_numpy,
+    is_ours,
+    mark_of,
+    module_of,
+    package_of,
+)
 from ..ir.kind import LAYOUT_ATTRIBUTES, UNKNOWN, Kind
 from ..rules.book import Rule, as_function_call
 from ..rules.linear import is_zero
@@ -372,6 +380,12 @@ def makes_of_key(obj: Any) -> bool:
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
     return inspect.isfunction(obj) and obj is not runtime.instance and not is_library(obj)
+
+
+def is_entered(obj: Any) -> bool:
+    """Whether a transform enters a function: one of the user's, and not `tl.grad` or its like, for
+    the call of which a derivative stands."""
+    return is_python_function(obj) and not mark_of(obj, "derives")
 
 
 def is_slice(expr: ir.Expr) -> bool:

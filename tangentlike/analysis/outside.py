@@ -370,11 +370,12 @@ class Outside:
         ends, unsure_ends = {OUTSIDE}, set[str]()
         unseen = {**values.unseen}
         for stmt in ir.statements(function.body):
-            into, guards = outer.at(stmt).changed_by(stmt), outer.at(stmt).guards(stmt)
+            here = outer.at(stmt)
+            into, guards = here.changed_by(stmt), here.guards(stmt)
             written |= into
             ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
             unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
-            unseen |= outer.at(stmt).found(_reached(outer.at(stmt), stmt))
+            unseen |= here.found(_reached(here, stmt))
             ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
             unsure_ends |= ir.reads(stmt) if values.unsure and _calls_a_value(stmt) else _NONE
             for call in _user_calls(stmt, outer):

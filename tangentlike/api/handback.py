@@ -50,7 +50,8 @@ class HandedBack:
         self._run = run
         self._served: Derivation | None = None  # what its latest call was served by
         self.repeated: Callable[[tuple[Any, ...]], Any] | None = None  # calls like that one
-        self.names: tuple[str, ...] = ()  # of its parameters, by position
+        # Of its parameters, by position (what goes to another process by value has none).
+        self.names: tuple[str, ...] = ()
         self._plain = standard_arrays_too(run)  # the plain function that this stands for
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

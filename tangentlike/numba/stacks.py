@@ -61,7 +61,7 @@ def stacks_as_arrays(function: ir.Function, facts: Facts, book: RuleBook) -> ir.
 @dataclass(frozen=True)
 class _Stack:
     """A list that is pushed to in the loops `there`, the outermost first, and popped from in the
-    loops `back`; `items` are what is pushed at once, and `whole` says that this is no tuple."""
+    loops `back`; `items` are what is pushed at once, and `whole` says that this is not a tuple."""
 
     name: str
     items: tuple[ir.Expr, ...]
@@ -317,13 +317,13 @@ def _kinds(
 
 
 def _pushed(push: ir.Stmt) -> tuple[str, tuple[ir.Expr, ...], bool]:
-    """The stack that a statement pushes to, what it saves at once, and whether that is no tuple."""
+    """The stack that a statement pushes to, what it saves at once, and whether that is one item."""
     match push:
         case ir.Do(ir.Call(ir.Attribute(ir.Var(name)), (ir.Display("tuple", items),))):
             return name, items, False
         case ir.Do(ir.Call(ir.Attribute(ir.Var(name)), args)):
             return name, args, True
-    raise InternalError("numba", f"`{push.origin.place.text}` is no push")
+    raise InternalError("numba", f"`{push.origin.place.text}` does not push")
 
 
 def _popped(expr: ir.Expr) -> str | None:

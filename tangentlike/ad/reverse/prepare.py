@@ -38,9 +38,8 @@ class Preparation(ir.Rewriter):
     facts: Structure
     aliases: Aliases
     context: Context
-    counters: dict[int, str] = dataclasses.field(
-        default_factory=dict
-    )  # id of a new loop -> its counter
+    # By the id of a new loop: its counter.
+    counters: dict[int, str] = dataclasses.field(default_factory=dict)
 
     def run(self) -> ir.Function:
         """The prepared function; the same one where nothing changes, whose facts then hold."""

@@ -27,12 +27,12 @@ from ...analysis.constructors import (
     record_class,
     with_class,
 )
-from ...analysis.operations import is_python_function, written_position
+from ...analysis.operations import is_entered, is_python_function, written_position
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
-from ...frontend.owners import is_library, mark_of
+from ...frontend.owners import is_library
 from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object, sets_attribute
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
@@ -607,7 +607,7 @@ class KnownCallees:
 
     def is_callee(self, obj: Any) -> bool:
         """Whether an object is a function of the user's whose source says what it does."""
-        if not is_python_function(obj) or mark_of(obj, "derives"):
+        if not is_entered(obj):
             return False
         return not self.knows(obj) and self._callees.effects(obj) is not None
 

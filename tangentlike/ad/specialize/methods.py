@@ -27,12 +27,12 @@ from ... import ir
 from ...analysis.constructors import is_super
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
-from ...analysis.operations import MUTATING_METHODS, VALUE_CLASSES, is_python_function
+from ...analysis.operations import MUTATING_METHODS, VALUE_CLASSES, is_entered, is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
-from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark, mark_of
+from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
 from ...ir.facts import fact
 from ...ir.index import all_names, references
@@ -601,7 +601,7 @@ class _Desugaring(ir.Rewriter):
 
     def _with_objects(self, call: ir.Call, fn: ir.Ref) -> ir.Call | None:
         """A call of a function that is given objects."""
-        if not is_python_function(fn.obj) or mark_of(fn.obj, "derives"):
+        if not is_entered(fn.obj):
             return None
         given = self._given(fn.obj, call)
         waiting = deferred(fn.obj)

@@ -21,11 +21,10 @@ from typing import Any
 
 from ... import ir
 from ...analysis.memory import Effects
-from ...analysis.operations import is_python_function
+from ...analysis.operations import is_entered, is_python_function
 from ...errors import UnsupportedError, called_at
 from ...frontend.lifting import PARAMETER_KINDS, copy_of, signature_of
 from ...frontend.lower import Lowered, names_of
-from ...frontend.owners import mark_of
 from ...ir.names import Names
 from .function_objects import FunctionClasses
 from .function_values import is_function, is_partial, known_result
@@ -81,7 +80,7 @@ class Variants:
         fn = call.fn.obj
         if any(map(ir.is_starred, call.args)) or self.is_operation(fn):
             return call
-        if not is_python_function(fn) or mark_of(fn, "derives"):
+        if not is_entered(fn):
             return call  # a library's function has a rule, or is refused; so is `tl.grad` itself
         bound = _bind(fn, call)
         if bound is None:
