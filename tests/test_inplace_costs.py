@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tangentlike as tl
 
@@ -65,3 +66,67 @@ def test_single_elements_cost_their_number() -> None:
     assert rounds and not any(
         word in line for line in rounds for word in ("zeros", "copy", "_like")
     )
+
+
+def filtered(a: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    for n in range(len(x)):
+        y[n] = x[n]
+        if n >= 1:
+            y[n] -= a[1] * y[n - 1]
+    return np.sum(y * y)
+
+
+def begun(a: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    for n in range(len(x)):
+        if n == 0:
+            y[n] = x[n]
+        else:
+            y[n] = a[1] * y[n - 1] + x[n] * y[n - 1]
+    return np.sum(y * y)
+
+
+def in_the_middle(a: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    for n in range(len(x)):
+        y[n] = x[n]
+        if n > 1 and n < 4:
+            y[n] -= a[1] * y[n - 2] ** 2
+    return np.sum(y * y)
+
+
+def around_the_end(a: Any, x: Any) -> Any:
+    y = x.copy()
+    for n in range(len(x)):
+        if n <= 3:
+            y[n] -= a[1] * y[n - 1] ** 2
+        y[n] *= x[n]
+    return np.sum(y * y)
+
+
+def but_one(a: Any, x: Any) -> Any:
+    y = x.copy()
+    for n in range(len(x)):
+        if n != 2:
+            y[n] -= a[1] * y[n - 1] ** 2
+        y[n] *= x[n]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize(
+    ("fn", "saves"),
+    [
+        (filtered, False),
+        (begun, False),
+        (in_the_middle, False),
+        (around_the_end, True),
+        (but_one, True),
+    ],
+)
+def test_what_a_branch_asks_of_an_index(fn: Callable[..., Any], saves: bool) -> None:
+    """Where `n >= 1`, `y[n - 1]` is no entry at the end, which a later round writes."""
+    args = np.array([0.3, 0.7]), np.linspace(0.1, 1.0, 6)
+    df = tl.grad(fn, wrt=(0, 1), example=args)
+    assert (".append(" in df.source) == saves, df.source
+    tl.check_grads(fn, args, wrt=(0, 1), order=2)

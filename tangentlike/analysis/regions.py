@@ -233,7 +233,7 @@ class Regions:
 
     def _axes(self, stmt: ir.Stmt, key: ir.Expr) -> Iterator[_Span]:
         """The span on each axis, up to a part that may take several of them (or none)."""
-        known = Inequalities(dict(self._bounds(self._loops(stmt))), _Sizes())
+        known = self._known_at(stmt)
         for part in key_parts(key):
             if isinstance(part, ir.Slice):
                 yield self._slice(part, known)
@@ -243,6 +243,42 @@ class Regions:
                 return
             at = self._affine(part)
             yield (at, at) if at is not None and known.proves(at) else _ANYWHERE
+
+    def _known_at(self, stmt: ir.Stmt) -> Inequalities:
+        """The bounds of the variables of the loops around a statement, also by the tests of what
+        branches in these stand around it: `if n >= 1:`."""
+        known = Inequalities(dict(self._bounds(self._loops(stmt))), _Sizes())
+        tests: list[tuple[ir.Expr, bool]] = []  # of branches further in, and how they came out
+        block = self.facts.block_of(stmt)
+        while block != ROOT:
+            around = self.facts.owner[block]
+            if isinstance(around, ir.If) and not isinstance(around, ir.Try):
+                tests.append((around.test, block[1] == 0))
+            for name in _variables(around):
+                for test, holds in tests:
+                    for value in self._not_negative(test, holds, known):
+                        known.bounds[name] = _narrowed(known.bounds[name], name, value)
+            block = self.facts.parent[block]
+        return known
+
+    def _not_negative(self, test: ir.Expr, holds: bool, known: Inequalities) -> Iterator[Affine]:
+        """What is surely not negative where a test of integers holds, or does not."""
+        match test:
+            case ir.Lazy("and", items) if holds:
+                for item in items:
+                    yield from self._not_negative(item, holds, known)
+            case ir.Call(ir.Ref(obj=obj), (left, right), ()) if obj in _COMPARISONS:
+                one, other = self._affine(left), self._affine(right)
+                if one is None or other is None:
+                    return
+                asked = _COMPARISONS[obj] if holds else _COMPARISONS[_OPPOSITE[obj]]
+                less, greater = other - one, one - other
+                if "=" not in asked and asked != "!":
+                    yield (less if asked == "<" else greater).shifted(-1)
+                elif asked != "!":
+                    yield from [less] * ("<" in asked) + [greater] * (">" in asked)
+                else:
+                    yield from (v.shifted(-1) for v in (less, greater) if known.proves(v))
 
     def _slice(self, part: ir.Slice, known: Inequalities) -> _Span:
         step = ir.Const(1) if part.step is None else part.step
@@ -363,6 +399,26 @@ class Regions:
                 parts = args
         found = map(self._affine, parts)
         return tuple(value.shifted(shift) for value in found if value is not None)
+
+
+_COMPARISONS = {
+    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "<=>",
+    operator.ne: "!",
+}  # fmt: skip
+_OPPOSITE = {
+    operator.lt: operator.ge, operator.le: operator.gt, operator.gt: operator.le,
+    operator.ge: operator.lt, operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
+
+
+def _narrowed(bounds: Bounds, name: str, value: Affine) -> Bounds:
+    """The bounds of a variable where a value that is linear in it is not negative."""
+    coefficient = value.coefficient(name)
+    if coefficient == 1:
+        return Bounds((*bounds.least, Affine.of(name) - value), bounds.most)
+    if coefficient == -1:
+        return Bounds(bounds.least, (*bounds.most, Affine.of(name) + value))
+    return bounds
 
 
 class _Sizes(frozenset[str]):
