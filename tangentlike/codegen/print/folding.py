@@ -78,6 +78,7 @@ def statement(node: Any, printer: Printer, pad: str, keyword: str = "") -> list[
         return [pad + head + text + found.tail]
     folder = _Folder(printer)
     lines = folder.fold(found.value, head, found.tail, pad)
+    lines = min([lines, *folder.last_opened(found.value, head, found.tail, pad)], key=len)
     target = _target(node)
     if target is None or _width(lines) <= WIDTH:
         return lines
@@ -201,6 +202,18 @@ class _Folder:
                 lines += [inner + text] if fits else self.fold(operand, prefix, "", inner)
             plain = fits
         return [*lines, f"{pad}){tail}"]
+
+    def last_opened(self, node: Any, head: str, tail: str, pad: str) -> Iterator[list[str]]:
+        """The lines of an operation that needs no brackets of its own, with those of its last
+        operand opened: `a = 0.2 * (`."""
+        if not isinstance(node, _OPERATIONS):
+            return
+        *others, (prefix, last) = _operands(node)
+        if isinstance(last, _OPERATIONS) and self.printer.again(last).startswith("("):
+            before = " ".join(p + self.printer.again(operand) for p, operand in others)
+            lines = self._operation(last, f"{head}{before} {prefix}", tail, pad)
+            if _width(lines) <= WIDTH:
+                yield lines
 
     def _comprehension(self, node: Any, head: str, tail: str, pad: str) -> list[str]:
         opening, closing = _COMPREHENSION_BRACKETS[type(node)]
