@@ -105,3 +105,60 @@ def test_it_is_not_saved(fn: Any) -> None:
     assert saved and not any("sqrt" in s or "root" in s or "scale" in s for s in saved)
     if fn is two_loops:
         tl.check_grads(fn, (X, W, 0.3, 2), wrt=0, order=2)
+
+
+def decaying(x: Any, w: Any, dt: float, n: int) -> Any:
+    for k in range(n):
+        x = np.sin(x) * (np.exp(-dt) * w) + np.sqrt(dt) * k
+    return np.sum(x * w)
+
+
+def shared_out(x: Any, w: Any, dt: float, n: int) -> Any:
+    for _ in range(n):
+        x = np.sin(x) + x * (dt / n)
+    return np.sum(x * w)
+
+
+def first_entry(x: Any, w: Any, dt: float, n: int) -> Any:
+    for _ in range(n):
+        x = np.sin(x) * np.exp(w[5] * dt)
+    return np.sum(x)
+
+
+def fixed_rounds(x: Any, w: Any, dt: float) -> Any:
+    rounds = 4
+    for _ in range(rounds):
+        x = np.sin(x) * np.exp(w[2] * dt / rounds)
+    return np.sum(x)
+
+
+def perhaps_unbound(x: Any, w: Any, dt: float, n: int) -> Any:
+    if n > 0:
+        c = dt
+    for _ in range(n):
+        x = np.sin(x) * np.sqrt(c)
+    return np.sum(x * w)
+
+
+@pytest.mark.parametrize("fn", [decaying, fixed_rounds], ids=lambda fn: fn.__name__)
+def test_it_is_computed_once(fn: Any) -> None:
+    args = (X, W, 0.3, 3)[: 3 + (fn is decaying)]
+    gradient = tl.value_and_grad(fn, wrt=(0, 1, 2), example=args)
+    before, _, _ = gradient.source.partition("for ")
+    assert "np.exp(" in before, gradient.source
+    tl.check_grads(fn, args, wrt=(0, 1, 2), order=2)
+    if fn is decaying:
+        assert "np.sqrt(dt)" in before
+        tl.check_grads(fn, (*args[:3], 0), wrt=(0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "fn", [shared_out, first_entry, perhaps_unbound], ids=lambda fn: fn.__name__
+)
+def test_a_loop_without_rounds_computes_nothing(fn: Any) -> None:
+    """`dt / n` and `w[5]` would raise before a loop that does not run."""
+    gradient = tl.grad(fn, wrt=(0, 1), example=(X, W, 0.3, 3))
+    found = gradient(X, W, 0.3, 0)
+    np.testing.assert_array_equal(found[0], W if fn is not first_entry else np.ones(3))
+    if fn is not first_entry:
+        tl.check_grads(fn, (X, W, 0.3, 3), wrt=(0, 1, 2), order=2)

@@ -40,7 +40,7 @@ from .fold import fold_algebra, write_out_logistic
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .shapes import drop_real_parts
-from .stacks import keep_invariants, remove_unread_stacks
+from .stacks import before_loops, keep_invariants, remove_unread_stacks
 from .updates import keep_entries, restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplified", "simplify"]
@@ -112,7 +112,7 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     if Analyses(function, facts).patterns & OWN:
         for finish in _FINISHING:
             function = finish(function, facts)
-    return function
+    return before_loops(function, facts)
 
 
 def _rounds(function: ir.Function, facts: Facts) -> ir.Function:

@@ -8,12 +8,16 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import ir
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, references
+from ...rules.index_kinds import key_parts
 from .analyses import Analyses, Asking
 from .effects import effect_of, expr_effect, is_pure, is_trusted
 from .facts import Facts
+from .shapes import is_number
 
 
 def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
@@ -177,6 +181,120 @@ class _Invariants(Asking):
             return False
         around = effect_of(self.index.statements[loops[-1]], self.facts)
         return self.can_move(effect, (around,))
+
+
+def before_loops(function: ir.Function, facts: Facts) -> ir.Function:
+    """Compute before a loop what it computes in each iteration alike.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> import numpy as np
+    >>> from ...ir.kind import FLOAT
+    >>> f = program('''for i in range(n):
+    ...     root = np.sqrt(dt)
+    ...     x = x * root
+    ... return x''', {"np": np})
+    >>> f = dataclasses.replace(f, params=tuple(map(ir.Param, ("dt", "n", "x"))))
+    >>> facts = Facts(kinds={"dt": FLOAT}, temporaries=frozenset(["root"]))
+    >>> print(show(before_loops(f, facts).body))
+    root = np.sqrt(dt)
+    for i in range(n):
+        x = x * root
+    return x
+    """
+    loops = any(isinstance(s, ir.For | ir.While) for s in ir.statements(function.body))
+    if not loops or facts.by_identity or not facts.temporaries:
+        return function
+    return _Hoisting(function, facts).rewritten(function)
+
+
+class _Hoisting(Asking):
+    """`bound`: the names that surely have a value where the pass is."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        super().__init__(function, facts)
+        self.bindings = ir.bindings(ir.statements(function.body), function.param_names)
+        self.bound = set(function.param_names)
+        self.numbers = {
+            str(s.target): s.value.value
+            for s in ir.statements(function.body)
+            if isinstance(s, ir.Assign) and isinstance(s.value, ir.Const)
+            if self.bindings[str(s.target)] == 1
+        }
+
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        bound = set(self.bound)
+        new = self.nested(stmt)
+        self.bound = bound
+        if not ir.is_compound(new):
+            self.bound.update(ir.binds(new))
+            return new
+        if not isinstance(new, ir.For | ir.While):
+            return new
+        moved = self._alike(new)
+        body = tuple(s for s in new.body if s not in moved)
+        return (*moved, dataclasses.replace(new, body=body)) if moved and body else new
+
+    def _alike(self, loop: ir.For | ir.While) -> list[ir.Stmt]:
+        """The statements of a loop that may as well stand before it, without raising there what
+        a loop of no iteration would not."""
+        found: list[ir.Stmt] = []
+        runs, bound = self._surely_runs(loop), set(self.bound)
+        around = effect_of(loop, self.facts)
+        for stmt in loop.body:
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call() as value) if (
+                    name in self.facts.temporaries
+                    and self.bindings[name] == 1
+                    and name not in self.pinned
+                ):
+                    effect = expr_effect(value, self.facts, is_trusted(stmt))
+                    others = dataclasses.replace(around, binds=around.binds - self._named(found))
+                    if (
+                        effect.silent
+                        and effect.reads <= self.bound
+                        and (runs or self._never_raises(value))
+                        and self.can_move(effect, (others,))
+                        and not self.sharing.is_written(name)
+                    ):
+                        found.append(stmt)
+                        self.bound.add(name)
+        self.bound = bound | self._named(found)
+        return found
+
+    @staticmethod
+    def _named(stmts: Sequence[ir.Stmt]) -> frozenset[str]:
+        return frozenset(name for stmt in stmts for name in ir.binds(stmt))
+
+    def _surely_runs(self, loop: ir.For | ir.While) -> bool:
+        """Whether a loop surely has an iteration, and no `try` asks what is raised before it."""
+        match getattr(loop, "iter", None):
+            case ir.Call(ir.Ref(obj=obj), (count,), ()) if obj is range and not self.facts.tried:
+                number = self.numbers.get(getattr(count, "name", ""), getattr(count, "value", 0))
+                return type(number) is int and number > 0
+        return False
+
+    def _never_raises(self, expr: ir.Expr) -> bool:
+        """Whether an expression of numbers, and of one array at most, has a value always."""
+        match expr:
+            case ir.Const(value):
+                return type(value) in (int, float)
+            case ir.Var(name):
+                return self.facts.kind(name).form in ("number", "array")
+            case ir.Index(ir.Var(name), key):
+                parts, rank = key_parts(key), self.facts.kind(name).rank or 0
+                slices = all(isinstance(p, ir.Slice) and not ir.names_in(p) for p in parts)
+                return slices and len(parts) <= rank
+            case ir.Call(ir.Ref(text=text, obj=obj), args, ()):
+                many = [a for a in args if not is_number(a, self.facts)]
+                plain = text in ("+", "-", "*") or (text == "/" and _is_nonzero(args[-1]))
+                plain = plain or (isinstance(obj, np.ufunc) and obj.nout == 1 == obj.nin)
+                return plain and len(many) <= 1 and all(map(self._never_raises, args))
+        return False
+
+
+def _is_nonzero(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and expr.value != 0
 
 
 # --------------------------------------------------------------------------------------------------
