@@ -645,3 +645,27 @@ def test_factors_that_cancel_do_not_keep_a_value_apart():
     r = np.sqrt(np.sum((a - b) ** 2))
     np.testing.assert_allclose(df(a, b, 2.0, 0.5), 2.0 * (r - 0.5) * (a - b) / r, rtol=1e-14)
     tl.check_grads(spring, (a, b, 2.0, 0.5), wrt=(0, 1, 2, 3), order=2)
+
+
+def test_quotients_by_a_root_need_no_reciprocal():
+    """`2.0 * (0.5 / r) * p` is `p / r`."""
+
+    def distance(p, q):
+        return np.sqrt(p * p + q * q)
+
+    df = tl.value_and_grad(distance, wrt=(0, 1), example=(3.0, 4.0))
+    assert "p_bar = p / sqrt_total\n" in df.source and "total_bar" not in df.source, df.source
+    assert df(3.0, 4.0) == (5.0, (0.6, 0.8))
+    tl.check_grads(distance, (3.0, 4.0), wrt=(0, 1), order=2)
+
+
+def test_short_contributions_of_neighbouring_lines_are_one():
+    def poisson(beta, x, y):
+        eta = x @ beta
+        mu = np.exp(eta)
+        return np.sum(mu - y * eta)
+
+    args = RNG.random(3), RNG.random((4, 3)), np.array([1, 0, 2, 1])
+    df = tl.grad(poisson, example=args)
+    assert "    eta_bar = mu - y  " in df.source, df.source
+    tl.check_grads(poisson, args, wrt=(0, 1), order=2)

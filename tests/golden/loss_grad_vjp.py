@@ -12,8 +12,7 @@ def loss_grad_vjp(w, b, x, y, y_bar):
     b_bar = np.sum(total_bar, axis=0)
     w_bar = x.T @ total_bar
     # adjoint
-    total_bar_bar = x @ y_bar[0]             # w_bar = x.T @ total_bar
-    total_bar_bar += y_bar[1]                # b_bar = np.sum(total_bar, axis=0)
+    total_bar_bar = x @ y_bar[0] + y_bar[1]  # b_bar = np.sum(total_bar, axis=0)
     r_bar_bar = total_bar_bar * difference   # total_bar = r_bar * (1.0 - p * p)
     p_bar = -2.0 * (total_bar_bar * r_bar) * p
     r_bar2 = 2.0 * r_bar_bar                 # r_bar = 2.0 * r

@@ -29,7 +29,7 @@ from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
 ISUB = ir.Ref("-=", operator.isub)
-_DEEPEST = 5
+_DEEPEST, _SHORT = 5, 2
 _NEAR = 12  # so many statements may stand between two contributions that are added together
 
 
@@ -257,7 +257,7 @@ class _Merging(Asking):
             stmt = out[at]
             if stmt is None:
                 continue
-            joined = self._joined(stmt, new)
+            joined = self._joined(stmt, new, beside=self.near > 1 and not between)
             if joined is not None and isinstance(stmt, ir.Assign | ir.Update):
                 read = expr_effect(stmt.value, self.facts, True)
                 return (at, joined) if self.can_move(read, between) else None
@@ -269,13 +269,17 @@ class _Merging(Asking):
             between.append(effect)
         return None
 
-    def _joined(self, first: ir.Stmt, second: ir.Stmt) -> ir.Stmt | None:
-        """Two contributions to one place, next to each other and of one line of the user's."""
+    def _joined(self, first: ir.Stmt, second: ir.Stmt, beside: bool) -> ir.Stmt | None:
+        """Two contributions to one place, of one line of the user's; or short, and next to each
+        other."""
         if not isinstance(second, ir.Update) or second.op not in (IADD, ISUB):
             return None
         if not isinstance(first, ir.Assign | ir.Update) or _place(first) != second.target:
             return None
-        if not _of_one_line(first, second) or not self._is_silent(second):
+        if not first.origin.role == second.origin.role == "adjoint" or not self._is_silent(second):
+            return None
+        one_line = first.origin.place.line == second.origin.place.line
+        if not one_line and not beside:
             return None
         target = second.target
         read = expr_effect(second.value, self.facts, True)
@@ -297,7 +301,8 @@ class _Merging(Asking):
             new = ir.Assign(first.target, value, second.origin)
         if statement_width(new, self.indentation) > LINE:  # (`np.where(m, a, 0.0)`, and otherwise)
             new, *_ = folded(new, self.function, self.facts)
-        fits = statement_width(new, self.indentation) <= LINE and depth(value) <= _DEEPEST
+        deepest = _DEEPEST if one_line else _SHORT
+        fits = statement_width(new, self.indentation) <= LINE and depth(value) <= deepest
         return new if fits and self._is_silent(first) else None
 
     def _is_silent(self, stmt: ir.Stmt) -> bool:
@@ -317,11 +322,6 @@ def _place(stmt: ir.Assign | ir.Update) -> ir.Expr | None:
     if isinstance(stmt, ir.Update):
         return stmt.target
     return ir.Var(stmt.target) if isinstance(stmt.target, str) else None
-
-
-def _of_one_line(first: ir.Stmt, second: ir.Stmt) -> bool:
-    derived = first.origin.role == second.origin.role == "adjoint"
-    return derived and first.origin.place.line == second.origin.place.line
 
 
 def _is_arithmetic(expr: ir.Expr) -> bool:

@@ -123,7 +123,7 @@ class Asking(ir.Rewriter, Analyses):
 # once, those of a program by one `or` for each statement.
 
 IN_PLACE = ("+", "-", "*", "/", "//", "%", "**", "@")
-_COUNTING = ("+", "-", "*", "//", "%", "len")
+_REPEATED = ("+", "-", "*", "/", "//", "%", "len")
 
 
 COPY = 1  # `x = y`, `x = 1.0`
@@ -172,7 +172,7 @@ def _of_assignment(stmt: ir.Assign) -> int:
         case ir.Index() | ir.Attribute(name="T"):
             found |= READ
         case ir.Call(fn=ir.Ref(text=text, obj=obj)):
-            found |= READ if text in _COUNTING else 0
+            found |= READ if text in _REPEATED else 0
             found |= OWN if text in IN_PLACE else 0
             if stmt.origin.is_derived:
                 found |= QUOTIENT if text == "/" else 0

@@ -12,7 +12,7 @@ import itertools
 from ... import ir
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
-from .algebra import NEG
+from .algebra import DIV, NEG
 from .analyses import READ, Asking, patterns_of
 from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect, reads_inside
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
@@ -119,7 +119,8 @@ class _Nesting(Asking):
             return None
         values = {name: source.value}
         new = _substitute(stmt, values)
-        if again or isinstance(stmt, ir.Return):
+        own = source.origin.is_derived and _repeats(stmt, name)
+        if again or own or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
         if stmt.origin.is_derived or source.origin.is_derived:
             if self._is_too_much(new):
@@ -128,7 +129,9 @@ class _Nesting(Asking):
                     return None
         elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
-        return new
+        several = isinstance(stmt, ir.Return) and isinstance(stmt.value, ir.Display)
+        columns = [statement_width(s, self.indentation) for s in (stmt, new)]
+        return None if several and columns[0] <= LINE < columns[1] else new
 
     def _is_too_much(self, stmt: ir.Stmt) -> bool:
         deepest = max(map(depth, ir.expressions(stmt)), default=0)
@@ -154,7 +157,7 @@ class _Nesting(Asking):
         """Each adjoint stays under the user's line that it belongs to."""
         if isinstance(stmt, ir.Return) and source.origin.is_derived:
             return False
-        if name in self.facts.temporaries:
+        if name in self.facts.temporaries or (_repeats(stmt, name) and source.origin.is_derived):
             return True
         primal = DERIVED_NAME.match(name)
         if primal and primal["primal"] in self.facts.temporaries:
@@ -180,6 +183,15 @@ class _Nesting(Asking):
         if not source.origin.is_derived and any(e.fixed for e in effects):
             return False
         return self.can_move(effect, effects)
+
+
+def _repeats(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement binds another name to the same value, or to its negation."""
+    return isinstance(stmt, ir.Assign) and _without_sign(stmt.value) == ir.Var(name)
+
+
+def _without_sign(expr: ir.Expr) -> ir.Expr:
+    return expr.args[0] if isinstance(expr, ir.Call) and expr.fn == NEG else expr
 
 
 @ir.of_node
@@ -471,7 +483,7 @@ class _Repeating(Asking):
         name = stmt.target
         if not isinstance(name, str) or name in self.pinned:
             return False
-        if self._is_negation(stmt):
+        if self._is_factor(stmt):
             return not self.facts.by_identity
         if name not in self.facts.temporaries:
             return False
@@ -514,30 +526,34 @@ class _Repeating(Asking):
 
     def _is_free(self, stmt: ir.Assign, readers: list[ir.Stmt]) -> bool:
         """Whether repeating a value costs nothing: `d_bar -= g * v` for `d_bar += product_bar * v`,
-        where `product_bar = -g`. A sign may be left in one place, where it was."""
+        where `product_bar = -g`; `dx / r` for `2.0 * r2_bar * dx`, where `r2_bar = 0.5 / r`. A
+        sign may be left in one place, where it was."""
         name, left = str(stmt.target), 0
         readers = [s for s in readers if name in effect_of(s, self.facts).reads]
-        if not self._is_negation(stmt):
+        if not self._is_factor(stmt):
             return not any(self._outgrows(s, {name: stmt.value}) for s in readers)
         for reader in readers:
             if ir.is_compound(reader) or reader.origin.place.line != stmt.origin.place.line:
                 return False
-            before = _signs(reader, stmt.value)
             new = folded(_replaced(reader, {name: stmt.value}), self.function, self.facts)
             if any(statement_width(part, self.indentation) > LINE for part in new):
                 return False
-            left += sum(_signs(part, stmt.value) for part in new) - before
-        return left <= 1
+            counted = [_operations(part, stmt.value) for part in (reader, *new)]
+            left += sum(counted[1:]) - counted[0]
+        return left <= (stmt.value.fn == NEG if isinstance(stmt.value, ir.Call) else 0)
 
-    def _is_negation(self, stmt: ir.Assign) -> bool:
-        """`product_bar = -difference_bar`, and `minus_y = -y` of an array, which is not a list."""
+    def _is_factor(self, stmt: ir.Assign) -> bool:
+        """`product_bar = -difference_bar` and `r2_bar = 0.5 / r`, of which what multiplies by it is
+        as short without it; and `minus_y = -y` of an array, which is not a list."""
+        name = str(stmt.target)
         match stmt.value:
             case ir.Call(fn=fn, args=(ir.Var(of),)) if fn == NEG:
-                name = str(stmt.target)
                 if stmt.origin.is_derived:
                     return DERIVED_NAME.search(name) is not None
                 known = self.facts.kind(of).form in ("array", "number")
                 return known and name in self.facts.temporaries
+            case ir.Call(fn=fn, args=(ir.Const(int() | float()), ir.Var())) if fn == DIV:
+                return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
         return False
 
     def _outgrows(self, reader: ir.Stmt, values: dict[str, ir.Expr]) -> bool:
@@ -577,9 +593,12 @@ class _Repeating(Asking):
         return last if readers else None
 
 
-def _signs(stmt: ir.Stmt, negation: ir.Expr) -> int:
-    """How often a negation stands in a statement."""
-    return sum(part == negation for part in ir.walk_statement(stmt))
+def _operations(stmt: ir.Stmt, factor: ir.Expr) -> int:
+    """How many operators stand in a statement; of a negation, how often just that is done."""
+    if isinstance(factor, ir.Call) and factor.fn == NEG:
+        return sum(part == factor for part in ir.walk_statement(stmt))
+    calls = (part for part in ir.walk_statement(stmt) if isinstance(part, ir.Call))
+    return sum(isinstance(call.fn, ir.Ref) and call.fn.text in _PRECEDENCE for call in calls)
 
 
 def _is_position(key: ir.Expr) -> bool:
