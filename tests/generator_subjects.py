@@ -42,6 +42,8 @@ MODULES = Subject(
         ("<Y> = by_backend(BACKEND, <V>)",),
         ("q = BACKEND if <C> else OTHER", "<X> = q.act(<V>) * 0.9"),
         ("for q in (BACKEND, OTHER):", "    <Y> = q.mean(q.act(<V>)) * <S>"),
+        ("q = by_key(BACKENDS, 'w')", "if q.mean(q.act(<V>)) < 9.0:", "    <X> = q.act(<V>) * 0.9"),
+        ("q = by_key(BACKENDS, 'w')", "<Y> = q.mean(q.act(<V>)) / q.mean(q.act(np.ones(2) * 0.7))"),
         ("q = importlib.import_module('numpy')", "<X> = q.sin(<V>)"),
         ("q = np if <C> else MODULES['numpy']", "<X> = q.sin(<V>)"),
         ("for q in (np, MODULES['numpy']):", "    <X> = q.tanh(<V>)"),
@@ -81,6 +83,11 @@ MODULES = Subject(
             "class Backend:\n    xp = np\n\n    def __init__(self, act):\n        self.act = act\n\n"
             "    def mean(self, x):\n        return self.xp.mean(x) * 0.7\n\n\n"
             "BACKEND = Backend(np.tanh)\nOTHER = Backend(lambda x: np.sin(x) * 0.5)\n",
+        ),
+        (
+            "by_key(",
+            "BACKENDS = {'w': BACKEND}\n\ndef by_key(every, k):\n"
+            "    for name, one in every.items():\n        if name == k:\n            return one\n",
         ),
         ("by_backend(", "def by_backend(m, x):\n    return m.mean(m.act(x)) + m.xp.sum(x) * 0.1\n"),
     ),

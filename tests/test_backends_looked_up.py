@@ -190,6 +190,100 @@ def test_what_is_put_into_an_outer_list_is_refused_whatever_its_name_was_before(
         tl.grad(logged)(X)
 
 
+class Numerical(Dotted):
+    """A backend with attributes, and with methods that arrays have by the same names."""
+
+    __name__ = "numerical"
+    pi = np.pi
+
+    def sqrt(self, a):
+        return np.sqrt(a)
+
+    def any(self, a):
+        return np.any(a)
+
+    def ones(self, count, type_as=None):
+        return np.ones(count)
+
+    def stack(self, arrays):
+        return np.stack(arrays)
+
+    def cumsum(self, a, axis=None):
+        return np.cumsum(a, axis)
+
+
+class Registry(dict):
+    @property
+    def active(self):
+        return self["numerical"]
+
+
+BACKENDS = Registry(numerical=Numerical())
+
+
+def with_constants(x):
+    """`pi` is of an object whose methods are given what carries derivatives."""
+    nx = BACKENDS.active
+    return nx.sum(x * x) / nx.sqrt(2.0 * nx.pi)
+
+
+def along_an_axis(x):
+    """The second argument is no dtype, as it is of the method of an array."""
+    nx = BACKENDS.active
+    return nx.sum(nx.cumsum(x * x, 0) * nx.cumsum(nx.ones(3), 0))
+
+
+@pytest.mark.parametrize("fn", [with_constants, along_an_axis])
+def test_what_an_object_gives_of_constants(fn):
+    tl.check_grads(fn, (X,))
+
+
+def compared(x):
+    nx = backend_of(x) if x.ndim > 3 else BACKENDS.active
+    w = nx.ones(3, type_as=x)
+    if nx.sum(nx.stack((nx.sum(x), nx.sum(x * x)))) > 100.0:
+        raise ValueError("too large")
+    return nx.sum(w * x * x)
+
+
+def compared_and_written(x):
+    nx = BACKENDS.active
+    w = nx.ones(3, type_as=x)
+    w[0] = x[1]
+    kept = w
+    if (x.ndim == 1 and nx.any(w > 0.3)) or nx.sum(w) > 40.0:
+        w *= x
+    while nx.any(w < 3.1):
+        w += x * x
+    return nx.sum(w * x * kept)
+
+
+def not_taken(x):
+    """A method that neither NumPy's arrays nor anything else has, in a branch that no call takes,
+    of a function that has its adjoints by identity."""
+    nx = BACKENDS.active
+    w = nx.ones(3, type_as=x)
+    w[1] = x[0]
+    return turned(w * x, x)
+
+
+def turned(a, b):
+    nx = BACKENDS.active
+    if nx.__name__ == "torch":
+        a = a.movedim(0, -1).contiguous()
+        b = b.movedim(0, -1).contiguous()
+    else:
+        a = a.T
+    return nx.sum(a * b)
+
+
+@pytest.mark.parametrize(
+    "fn", [compared, compared_and_written, not_taken], ids=lambda f: f.__name__
+)
+def test_methods_in_tests_and_in_branches_not_taken(fn):
+    tl.check_grads(fn, (X,))
+
+
 # ------------------------------------------- asked for arguments of which the call knows how many
 
 

@@ -327,3 +327,16 @@ def columns_raveled(m, b):
 def test_copies_by_columns_are_not_reshaped_in_place(f):
     b = np.array([0.4, 0.6, 0.9])
     tl.check_grads(f, (np.outer(b, b + 1.0), b))
+
+
+def reciprocals(x):
+    a = np.asarray(x[1])
+    found = np.zeros_like(a)
+    there = ~np.isnan(a.flat)
+    found.flat[there] = 1.0 / a.flat[there]
+    found.flat[~there] = np.nan
+    return np.sum(found * x)
+
+
+def test_flat_entries_of_an_array_of_rank_0():
+    tl.check_grads(reciprocals, (np.array([0.4, 0.6, 0.9]),))

@@ -223,6 +223,18 @@ def test_distributions_by_all_parameters(name, methods):
     tl.check_grads(f, args, rtol=5e-5)
 
 
+def outside_of_the_support(x, a):
+    densities = stats.beta.pdf(x, a, 1.0 + x * x) + stats.gamma.pdf(x, a) + stats.f.pdf(x, a, 3.0)
+    densities += stats.weibull_max.pdf(x, a) + stats.loguniform.pdf(x, 0.1 * a, a)
+    levels = stats.lognorm.cdf(x, a) + stats.weibull_min.sf(x, a) + stats.powerlaw.cdf(x, a)
+    return np.sum((densities + levels) * np.arange(1.0, 5.0))
+
+
+def test_densities_of_zero_by_shapes():
+    """The slope is 0 there, though the logarithm of z is not a number."""
+    tl.check_grads(outside_of_the_support, (np.array([0.3, 1.9, -0.6, -1.4]), 1.6), order=2)
+
+
 def by_levels(x, a, b):
     some = stats.truncnorm.cdf(x, a, b) * stats.genpareto.ppf(x, b)
     return some + stats.weibull_min.logsf(x, b) + stats.f.sf(x, 3.0, 4.0) * stats.t.ppf(x, 3.0, a)

@@ -322,9 +322,9 @@ def _spoken(
     """The refusal of the longest reading, or that of a shorter one which says more."""
     if "lending" in shorter:
         return shorter["lending"]
-    if isinstance(refusal, UnknownClassError) and "objects" in shorter:
+    if _may_tell(refusal, request) and "objects" in shorter:
         kept = shorter["objects"]
-        return UnknownClassError(kept.message, kept.place, kept.hint)
+        return UnknownClassError(kept.message, kept.place, kept.hint, refusal.needs)
     if isinstance(refusal, SharingError) and request.awaits_types:
         return UnknownClassError(refusal.message, refusal.place, refusal.hint, refusal.needs)
     return refusal

@@ -521,6 +521,20 @@ _DENSITIES = {
 }
 
 
+# Where the density is 0, what multiplies it is taken at a point of the support: outside of that, a
+# logarithm or a power of z is not a number.
+_POINTS = {"scipy.stats.weibull_max": "-0.5"}
+
+
+def _within(name: str, density: str, lines: Sequence[str]) -> list[str]:
+    """The lines that say what z is, in front of these, which read it."""
+    if not any(re.search(r"log|\*\*|/ z|loc\)", line) for line in lines):
+        return ["z = (x - loc) / scale", *lines]
+    point = _POINTS.get(name, "0.5")
+    placed = [line.replace("(x - loc)", "(z * scale)") for line in lines]
+    return [f"z = np.where({density} == 0.0, {point}, (x - loc) / scale)", *placed]
+
+
 def _levels(name: str, shapes: Sequence[str], stated: Sequence[str]) -> None:
     """The rules of a distribution function, of what is made of it, and of the inverses, from lines
     that say what z moves by at one level of probability."""
@@ -533,7 +547,7 @@ def _levels(name: str, shapes: Sequence[str], stated: Sequence[str]) -> None:
         rate = f"{name}.{rate}(x, {given}"
         rate = f"np.exp({rate} - y)" if method.startswith("log") else rate
         other = "" if sign else "-"
-        lines = ["z = (x - loc) / scale", *moving, f"density = {rate}", f"dy_dx = {sign}density"]
+        lines = [f"density = {rate}", *_within(name, "density", moving), f"dy_dx = {sign}density"]
         lines += [f"dy_dloc = {other}density", f"dy_dscale = {other}(density * (x - loc) / scale)"]
         lines += [f"dy_d{shape} = {other}(density * scale * z_{shape})" for shape in moved]
         written(f"{name}.{method}", f"x, {params}", lines)
@@ -551,9 +565,10 @@ for _titled, _stated in _DENSITIES.items():
     if not any(line.startswith("dy_dscale") for line in _stated):
         _lines.append("dy_dscale = slope * z - 1.0 / scale")
     written(f"scipy.stats.{_family}.logpdf", _params, _lines)
-    _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines]
-    written(f"scipy.stats.{_family}.pdf", _params, _pdf)
-    _levels(f"scipy.stats.{_family}", _shapes, _stated)
+    _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines[1:]]
+    _name = f"scipy.stats.{_family}"
+    written(f"{_name}.pdf", _params, _within(_name, "y", _pdf))
+    _levels(_name, _shapes, _stated)
 
 # ------------------------------------------------------------------- counts and trials
 

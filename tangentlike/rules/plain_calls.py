@@ -605,10 +605,20 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
         case _:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
+    if place == 1 and not _names_type(positional):  # (`nx.cumsum(x, axis)` is no array's)
+        positional = ir.Const(None)
     dtype = dict(call.kwargs).get("dtype", positional)
     if dtype == ir.Const(None) or (_may_turn_complex(call, dtype) and "out" in dict(call.kwargs)):
         return None
     return dtype
+
+
+def _names_type(expr: ir.Expr) -> bool:
+    """Whether an expression looks like a type: `np.float32`, `x.dtype`, `"f4"`."""
+    match expr:
+        case ir.Ref() | ir.Const(str()) | ir.Attribute(name="dtype"):
+            return True
+    return False
 
 
 def _may_turn_complex(call: ir.Call, dtype: ir.Expr) -> bool:

@@ -282,11 +282,10 @@ class _Reader(ir.Rewriter):
 
 
 def _member(module: types.ModuleType, text: str, name: str, stmt: ir.Stmt) -> Any:
-    found = getattr(module, name, None)
-    if found is None:
+    if not hasattr(module, name):
         raise UnsupportedError(
             f"`{text}` is the module of {module.__name__.rpartition('.')[2]}, and has no `{name}`",
             stmt.origin.place,
             "Write it with functions that it has; docs/cupy.md lists those of the array API.",
         )
-    return found
+    return getattr(module, name)

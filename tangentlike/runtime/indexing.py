@@ -255,6 +255,8 @@ def flat_places(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     else:
         places = np.atleast_1d(key)
         places = np.flatnonzero(places) if places.dtype == bool else places % max(size, 1)
+    if not shape:  # (an array of rank 0 has its one entry, or none, under a mask)
+        return (np.array(places.size > 0),)
     return np.unravel_index(places, shape)
 
 

@@ -38,7 +38,7 @@ from ...rules.index_kinds import key_parts
 from ..context import Context
 
 _METHOD_CALL = re.compile(r"\b(\w+)\.(\w+)\(")
-_OF_PYTHON = (np.ndarray, list, dict, set, str)  # what their methods write is known
+_OF_PYTHON = (list, dict, set, str)  # what their methods write is known
 
 
 def effects_first(
@@ -121,7 +121,10 @@ class _Apart:
         made: list[ir.Expr] = []
         for n, part in enumerate(parts):
             new = self._apart(part, out, origin) if n <= last else part
-            made.append(self._atom(new, out, origin) if n < last else new)
+            if n == 0 < last and isinstance(expr, ir.Call):
+                made.append(self._called(new, out, origin))
+            else:
+                made.append(self._atom(new, out, origin) if n < last else new)
         replaced = iter(made)
         expr = ir.rebuild(expr, lambda _: next(replaced))
         return self._atom(expr, out, origin) if self._writes(expr) else expr
@@ -132,10 +135,7 @@ class _Apart:
             case ir.Var() | ir.Const() | ir.Ref() | ir.Slice():
                 return expr
             case ir.Call(fn, args, kwargs):
-                if isinstance(fn, ir.Attribute):
-                    fn = dataclasses.replace(fn, base=self._atom(fn.base, out, origin))
-                elif isinstance(fn, ir.Index):
-                    fn = self._atom(fn, out, origin)
+                fn = self._called(fn, out, origin)
                 args = tuple(self._atom(a, out, origin) for a in args)
                 kwargs = tuple((k, self._atom(v, out, origin)) for k, v in kwargs)
                 expr = dataclasses.replace(expr, fn=fn, args=args, kwargs=kwargs)
@@ -144,6 +144,12 @@ class _Apart:
         name = self._name(noun(expr))
         out.append(ir.Assign(name, expr, origin))
         return ir.Var(name)
+
+    def _called(self, fn: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
+        """What is called, of an atom: methods stay with their object."""
+        if isinstance(fn, ir.Attribute):
+            return dataclasses.replace(fn, base=self._atom(fn.base, out, origin))
+        return self._atom(fn, out, origin)
 
     def _lazily(self, expr: ir.Lazy, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
         """`a and b`, `a or b`, `b if a else c`, of which `b` or `c` may not be evaluated."""
@@ -212,7 +218,7 @@ class _Apart:
             case ir.Call(ir.Ref(obj=np.ufunc() as ufunc), args, kwargs):
                 return len(args) > ufunc.nin or "out" in dict(kwargs)
             case ir.Call(ir.Attribute(base, name), args, kwargs):
-                given = bool(args or kwargs)
+                given = [self.kind(e) for e in ir.arguments(expr)]
                 return self._method_writes(self.kind(base), name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
@@ -221,14 +227,17 @@ class _Apart:
                 return True  # (a function that only the running program knows)
         return False
 
-    def _method_writes(self, kind: Kind, name: str, given: bool) -> bool:
+    def _method_writes(self, kind: Kind, name: str, given: Sequence[Kind]) -> bool:
         classes = [k.cls for k in (kind, *kind.among) if k.has_methods]
         if classes:
-            return given or any(self.changes(getattr(cls, name, None)) for cls in classes)
+            return bool(given) or any(self.changes(getattr(cls, name, None)) for cls in classes)
         # (Of what holds no derivatives, too: indices that are popped are put back in reverse.)
-        return name in MUTATING_METHODS or (
-            given and kind.form == "unknown" and not any(hasattr(t, name) for t in _OF_PYTHON)
-        )
+        if name in MUTATING_METHODS or kind.form not in ("unknown", "object"):
+            return name in MUTATING_METHODS
+        if any(hasattr(t, name) for t in _OF_PYTHON):
+            return False
+        # (`nx.any(x > 0)` is no method of an array: these are given axes and sizes.)
+        return any(not k.discrete for k in given) if hasattr(np.ndarray, name) else bool(given)
 
     def _refuse_keys(self, call: ir.Call, place: Place) -> None:
         """Refuse `sorted(rows, key=f)`, `max(rows, key=f)` where `f` writes what it is given."""

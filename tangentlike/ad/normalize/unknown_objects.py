@@ -239,7 +239,16 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
                 chosen[id(stmt)] = _unbound(stmt, call, context)
         elif id(stmt) in named and (given or fn.name in looked_up):
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
-    return _replaced(function, chosen) if chosen else function
+    while chosen:
+        left = {key: block for key, block in named.items() if key not in chosen}
+        replaced = _replaced(function, chosen)
+        carried = context.varied(replaced, wrt) if left else frozenset()
+        # (What stays as it is may hand on what it is given to its object, and that to others.)
+        found = {key for key in left if _given(calls[key], context) & carried}
+        if not found:
+            return replaced
+        chosen.update((key, left[key]) for key in found)
+    return function
 
 
 def _attributes_read(function: ir.Function, context: Context) -> ir.Function:
