@@ -213,6 +213,32 @@ HANDED = Subject(
         ),
         # properties that count how often they are asked
         ("q = Asked(<V>)", "q.w += <W>", "q.w *= <S>", "<X> = q.w * 0.2"),
+        # registries: functions that a decorator stored, with options, looked up by their names
+        ("<X> = REGISTRY['bent'][0](<V>)",),
+        ("p, q = REGISTRY['leaky' if <C> else 'bent']", "<X> = p(<V> * <S>, **q)"),
+        ("for p in ('leaky', 'bent', 'leaky'):", "    <X> = looked_up(REGISTRY, p, <V>)"),
+        ("<Y> = 0.1 * sum([np.sum(p(<V>, **q)) for p, q in REGISTRY.values()])",),
+        ("p = <V> * 1.0", "REGISTRY['written'][0](p, k=<S>)", "<X> = p * <W>"),
+        # starred parameters, and what is handed on through them
+        ("<X> = 0.3 * starred(<V>, <S>, <W>, u=<T>, w=<F>)",),
+        ("p, q = [<V>, <W>], {'u': <S>}", "<X> = 0.3 * passed(starred, *p, <T>, **q)"),
+        ("p = <V> * 1.0", "starred_write(p, <S>, <T>)", "<X> = p * <W>"),
+        ("p = {'u': <S>}", "q = worded(**p, w=<V>)", "p['u'] = <F>", "<X> = q['w'] * q['u']"),
+        (
+            "p, q = {'u': <S>}, {f'k{k1}': x1 * <T> for k1, x1 in enumerate(<V>)}",
+            "p.update({'w': <F>}, **q, u=<T>)",
+            "<Y> = p['k1'] * p['w'] * p['u']",
+        ),
+        (
+            "p = {'u': <S>}",
+            "p.update(w=<F>, **{f'k{k1}': x1 for k1, x1 in enumerate(<V>)})",
+            "<Y> = p['k1'] * p['w'] * p['u']",
+        ),
+        ("<X> = 0.3 * starred(<V>, **{k1: <W> for k1 in ('k', 'm')}, w=<S>)",),
+        ("q, *p = passed(lambda *x1: x1[::-1], <V>, <S>, <T>)", "<X> = p[1] * p[0] * q"),
+        # variables that functions inside of functions bind again, one and two functions out
+        ("q = twice_inside(<S>, <V>[0])", "for p in q[:2]:", "    p()", "<Y> = 0.3 * q[2]()"),
+        ("p = [q(<T>) for q in [rebinding(<S>)] * 2]", "<Y> = 0.3 * p[0]() * p[1]()"),
     ),
     (
         ("heapq.", "import heapq"),
@@ -243,6 +269,40 @@ HANDED = Subject(
             "from typing import Any, NamedTuple\n\n\nclass Part(NamedTuple):\n"
             "    a: Any\n    c: Any = 0.5\n\n"
             "    def scaled(self):\n        return self.a * self.c\n",
+        ),
+        (
+            "REGISTRY",
+            "REGISTRY = {}\n\n\ndef registered(name, **options):\n    def keep(g):\n"
+            "        REGISTRY[name] = (g, options)\n        return g\n\n    return keep\n\n\n"
+            "@registered('leaky', k=0.1)\ndef leaky(x, k):\n    return np.where(x > 0, x, k * x)\n\n\n"
+            "@registered('bent')\ndef bent(x, k=0.5):\n    return np.tanh(x) * k\n\n\n"
+            "@registered('written', k=2.0)\ndef written(x, k):\n    x *= k\n    return x\n",
+        ),
+        ("looked_up(", "def looked_up(table, k, x):\n    g, q = table[k]\n    return g(x, **q)\n"),
+        (
+            "starred",
+            "def starred(x, *more, k=0.5, **words):\n    y = x * k\n    for v in more:\n"
+            "        y = y + v * x\n    for v in words.values():\n        y = y * v\n    return y\n",
+        ),
+        ("passed(", "def passed(g, *a, **words):\n    return g(*a, **words)\n"),
+        (
+            "starred_write(",
+            "def starred_write(*a):\n    x, *more = a\n    for k, v in enumerate(more):\n"
+            "        x[k] *= v\n",
+        ),
+        ("worded(", "def worded(**q):\n    q['w'] = q['w'] * q['u']\n    return q\n"),
+        (
+            "twice_inside(",
+            "def twice_inside(c, v):\n    n = c\n\n    def outer():\n        nonlocal n\n"
+            "        n = n * v\n        own = v\n\n        def inner():\n"
+            "            nonlocal n, own\n            n = n + own\n            own = own * c\n\n"
+            "        return inner\n\n    g = outer()\n    return g, g, lambda: n * v\n",
+        ),
+        (
+            "rebinding(",
+            "def rebinding(c):\n    n = c\n\n    def outer(v):\n        nonlocal n\n        n = v * n\n\n"
+            "        def inner():\n            nonlocal n\n            n = n * c + v\n"
+            "            return n\n\n        return inner\n\n    return outer\n",
         ),
         ("damped", "def damped(q):\n    q.w = q.w * 0.5\n"),
         (

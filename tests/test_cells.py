@@ -142,6 +142,46 @@ def assigned_by_a_hook(x, s):
     return total * hooks["a"](x[0])
 
 
+def rebound_by_a_function_inside_a_function(a, x):
+    total = a
+
+    def adder(v):
+        nonlocal total
+        total = v * a
+
+        def again():
+            nonlocal total
+            total = total + v
+
+        return again
+
+    fs = [adder(x), adder(2.0 * x)]
+    fs[0]()
+    return total
+
+
+def counted_two_functions_out(x, s):
+    total = 0.0
+
+    def adder(v):
+        nonlocal total
+        own = v
+        total = total * s + v
+
+        def again():
+            nonlocal total, own
+            total += own * 0.1
+            own = own * s
+
+        return again
+
+    for v in x:
+        fs = [adder(v * v)] * 2
+        for f in fs:
+            f()
+    return total
+
+
 def of_functions_that_call_each_other(x, s):
     w = x * s
 
@@ -240,6 +280,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (by_a_lambda_in_a_list, (X, 0.37)),
     (of_a_loop, (X, 0.37)),
     (assigned_by_a_hook, (X, 0.37)),
+    (rebound_by_a_function_inside_a_function, (0.5, 0.3)),
+    (counted_two_functions_out, (X, 0.37)),
     (of_functions_that_call_each_other, (X, 0.37)),
     (made_twice, (X, 0.37)),
     (bound_by_a_loop, (X, 0.37)),

@@ -241,7 +241,40 @@ def merged_with_pairs(x):
 PAIRS = [pairs_of_products, zipped, pairs_and_words, by_a_helper, items_of_another]
 
 
-@pytest.mark.parametrize("f", [*PAIRS, merged_with_pairs])
+def words_that_are_made(x):
+    d = {"u": x[0]}
+    d.update(w=x[1] * x[2], **{f"k{i}": v for i, v in enumerate(x)})
+    return d["k2"] * d["w"] + d["u"] ** 2
+
+
+def a_dict_and_words(x):
+    d, words = {}, {f"k{i}": v * v for i, v in enumerate(x)}
+    d.update({"u": x[0], "k1": 3.0}, **words, w=x[3])
+    return d["k1"] * d["u"] * d["w"] + sum(d.values())
+
+
+def words_of_a_function(x):
+    d = {"u": x * 2.0}
+    d.update({"v": d["u"]}, **named(x, d["u"]))
+    d["w"][0] = x[1]
+    return np.sum(d["v"] * d["u"]) + d["k"]
+
+
+def named(x, w):
+    return {"w": w, "k": np.sum(x**3)}
+
+
+def words_made_for_a_function(x):
+    def powers(a, **words):
+        return sum(v * a**n for n, v in enumerate(words.values()))
+
+    return powers(x[0], **{f"k{i}": v for i, v in enumerate(x)}) + powers(x[1], u=x[2])
+
+
+WORDS = [words_that_are_made, a_dict_and_words, words_of_a_function, words_made_for_a_function]
+
+
+@pytest.mark.parametrize("f", [*PAIRS, merged_with_pairs, *WORDS])
 def test_pairs_that_are_put_into_a_dict(f):
     check(f)
 

@@ -223,6 +223,11 @@ def star(items: Expr, at: Place | None) -> Opaque:
     return Opaque("*items", ("items",), (taken_whole(items),), (), at)
 
 
+def words_of(entries: Expr, at: Place | None) -> Opaque:
+    """The same of `**f(x)`."""
+    return Opaque("**words", ("words",), (entries,), (), at)
+
+
 def merged(entries: Sequence[tuple[Expr | None, Expr]], at: Place | None) -> Expr:
     """A dict of entries, a key of None saying that the value is a dict to be taken in."""
     parts: list[Expr] = []

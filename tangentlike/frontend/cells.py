@@ -22,7 +22,7 @@ from ..ir import Assign, Const, Expr, Function, Index, Origin, Store, Var
 from ..ir.names import Names
 from .comprehensions import assigned
 from .expressions import is_closure
-from .keeping import Keeping, binding_counts, bound_by, rebound_names
+from .keeping import Keeping, bound_by, rebound_names
 from .nested import Closure, Define
 
 
@@ -76,10 +76,10 @@ def _mentioned(stmt: Any) -> frozenset[str]:
 
 
 def _shared(function: Function) -> frozenset[str]:
-    """The variables of a function that an inner one reads, and that are bound again or there."""
+    """A function's own variables that an inner one reads, and that are bound again or there."""
     captured = Keeping.of(function).hidden_reads | _bound_inside(function)
     again = rebound_names(function) | _bound_inside(function)
-    return (captured & again & binding_counts(function).keys()) - _left(function)
+    return (captured & again & _own(function)) - _left(function)
 
 
 def _bound_inside(function: Function) -> frozenset[str]:
@@ -104,10 +104,10 @@ def _left(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
-def _own(inner: Function) -> frozenset[str]:
-    """The variables of an inner function itself."""
-    bound = (n for s in ir.statements(inner.body) for n in bound_by(s))
-    return frozenset(bound).union(inner.param_names) - {*inner.free}
+def _own(function: Function) -> frozenset[str]:
+    """The variables of a function itself, which are not those of one around it."""
+    bound = (n for s in ir.statements(function.body) for n in bound_by(s))
+    return frozenset(bound).union(function.param_names) - {*function.free}
 
 
 def _binds_inside(code: Closure) -> bool:

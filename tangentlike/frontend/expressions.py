@@ -44,6 +44,7 @@ from .abbreviations import (
     refuse_super,
     spread,
     star,
+    words_of,
 )
 from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .cuts import Spot, cuts_made
@@ -150,7 +151,7 @@ class Reader:
         kwargs = []
         for word in node.keywords:
             if word.arg is None:
-                args.append(self.opaque(word.value, prefix="**"))
+                args.append(self._entries(word.value))
             else:
                 kwargs.append((word.arg, self.read(word.value)))
         if isinstance(fn, Ref) and fn.obj is dict and len(kwargs) == len(node.keywords):
@@ -348,6 +349,12 @@ class Reader:
         values = (target, *(v for n, v in zip(code.names, code.values, strict=True) if v != target))
         text = f"({node.target.id} := {code.text})"
         return Walrus(text, names, values, code.refs, self.at(node), inner)
+
+    def _entries(self, node: gast.AST) -> Expr:
+        """What stands behind `**` among arguments."""
+        if isinstance(node, gast.Name):
+            return self.opaque(node, prefix="**")
+        return words_of(self.read(node), self.at(node))
 
     def opaque(self, node: gast.AST, prefix: str = "", assigns: bool = False) -> Opaque:
         """The code of a node as it stands, with what its free names mean; with `assigns` it may

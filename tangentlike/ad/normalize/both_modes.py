@@ -20,7 +20,7 @@ from ...rules import programs
 from ...rules.book import resolve
 from ...runtime import pair_of, tangent_of
 from ..context import Context
-from .container_calls import calls_containers, plain_container_calls
+from .container_calls import calls_containers, container, plain_container_calls
 from .iterators import no_dicts_for_their_items
 from .mappings import reads_by_key, reads_dicts
 from .unknown_objects import late_operators
@@ -245,17 +245,6 @@ def _starred(stmt: ir.Stmt) -> ir.Call | None:
             maps = [arg for arg in stars if arg.text.startswith("**")]  # type: ignore[union-attr]
             if stars and len(maps) <= 1 and all(container(arg) is not None for arg in stars):
                 return call
-    return None
-
-
-def container(arg: ir.Expr) -> ir.Expr | None:
-    """The container whose items a starred argument stands for, if that is a name."""
-    assert isinstance(arg, ir.Opaque)
-    text = arg.text.lstrip("*")
-    if text.isidentifier() and len(arg.values) == 1 and arg.names == (text,):
-        return arg.values[0]
-    if not arg.values and len(arg.refs) == 1 and arg.refs[0].text == text:
-        return arg.refs[0]
     return None
 
 

@@ -14,6 +14,7 @@
     x = max(xs, key=size)           order = sorting_order(xs, key=size, reverse=True)
                                     x = xs[order[0]]
     d = p._asdict()                 d = {"u": p.u, "v": p.v}
+    d.update(e, u=x, **options)     d.update(e, u=x); d.update(options)
     m = sum(rows, [])               m = []; for row in rows: for item in row: m.append(item)
 
 Only what carries derivatives is touched; everything else stays as it was written. (What
@@ -35,7 +36,8 @@ from ..specialize.function_values import is_partial, starred_name
 
 IN = ir.Ref("in", operator.contains)
 NOT = ir.Ref("not", operator.not_)
-_METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "_replace", "_asdict", "copy")
+_METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "update", "copy")
+_OF_RECORDS = ("_replace", "_asdict")
 _HEADERS = (zip, enumerate, reversed)
 _COPIES = {"list": ir.Ref("list", list), "dict": ir.Ref("dict", dict)}
 _ORDER = ir.Ref("sorting_order", runtime.sorting_order)
@@ -43,6 +45,17 @@ _TAKE = ir.Ref("take_items", runtime.take_items)
 _COLUMNS = ir.Ref("columns", runtime.columns)
 _NAMED_ITEMS = ir.Ref("named_items", runtime.named_items)
 _REPLACED = ir.Ref("replaced", runtime.replaced)
+
+
+def container(arg: ir.Expr) -> ir.Expr | None:
+    """The container whose items a starred argument stands for, if that is a name."""
+    assert isinstance(arg, ir.Opaque)
+    text = arg.text.lstrip("*")
+    if text.isidentifier() and len(arg.values) == 1 and arg.names == (text,):
+        return arg.values[0]
+    if not arg.values and len(arg.refs) == 1 and arg.refs[0].text == text:
+        return arg.refs[0]
+    return None
 
 
 def plain_container_calls(
@@ -58,7 +71,7 @@ def calls_containers(function: ir.Function) -> bool:
     """Whether anything in a function is written as `plain_container_calls` would not have it."""
     for stmt in ir.statements(function.body):
         match getattr(stmt, "value", None):
-            case ir.Call(fn=ir.Attribute(_, method)) if method in _METHODS:
+            case ir.Call(fn=ir.Attribute(_, method)) if method in _METHODS or method in _OF_RECORDS:
                 return True
             case ir.Call(fn=ir.Ref(obj=obj)) if obj in (sorted, *_HEADERS) or is_replace(obj):
                 return True
@@ -124,7 +137,9 @@ class _Normalizer(ir.Rewriter):
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name) as record,)):
                 if isinstance(stmt, ir.Assign) and is_replace(obj):
                     return self.replaced(stmt, record, call)
-            case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in self.varied:
+            case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if (
+                name in self.varied and method != "update"
+            ):
                 return self.method(stmt, base, method, call)
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "setdefault")):
                 # (What is given may be changed, which is then a write into the entry.)
@@ -133,6 +148,10 @@ class _Normalizer(ir.Rewriter):
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "pop"), args=(_, other)):
                 carried = ir.names_in(other) & self.varied
                 return self.method(stmt, base, "pop", call) if carried else None
+            case ir.Call(fn=ir.Attribute(ir.Var() as base, "update")) if isinstance(stmt, ir.Do):
+                return (
+                    self.updates(stmt, call) if self.context.kind_of(base).form == "dict" else None
+                )
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "_replace")):
                 return self.replaced(stmt, base, call) if isinstance(stmt, ir.Assign) else None
         return None
@@ -248,6 +267,17 @@ class _Normalizer(ir.Rewriter):
             case "_replace", () if isinstance(stmt, ir.Assign):
                 return self.replaced(stmt, base, call)
         return None
+
+    def updates(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> list[ir.Stmt] | None:
+        """What stands behind `**` is taken by calls of its own."""
+        stars = [arg for arg in call.args if ir.is_starred(arg)]
+        more = [entries for entries in map(container, stars) if entries is not None]
+        if not stars or len(more) < len(stars):
+            return None
+        plain = tuple(arg for arg in call.args if not ir.is_starred(arg))
+        calls = [dataclasses.replace(call, args=plain)] if plain or call.kwargs else []
+        calls += [dataclasses.replace(call, args=(entries,), kwargs=()) for entries in more]
+        return [dataclasses.replace(stmt, value=one) for one in calls]
 
     def _sorts_array(self, base: ir.Var, call: ir.Call) -> bool:
         """Whether `b.sort(...)` is surely the method of an array."""
