@@ -281,12 +281,40 @@ def overflows_beside_what_is_read(a, b, m, t):
     return s
 
 
-@pytest.mark.thorough
+def overflows_until_it_is_restored(a, b):
+    """What the derivative writes again before it reads it: the write before has no part."""
+    c = b[::-1]
+    q = np.asanyarray(b)
+    q[-1] *= 0.3
+    q = a * 3.0
+    a = np.sin(q)
+    q *= np.exp(np.exp(q * 9.0 + 9.0))
+    c += np.sin(a)
+    return np.sum(c * b)
+
+
+def overflows_beside_a_callee(a, b):
+    filled(b, b, 0.7)
+    q = np.tanh(a)
+    b = np.sin(q)
+    q *= np.exp(np.exp(q * 9.0 + 9.0))
+    return np.sum(b * b)
+
+
+def filled(p, q, c):
+    np.subtract(c, q, p)
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize(
     ("f", "rest"),
-    [(overflows_as_a_whole, ()), (overflows_beside_what_is_read, (np.outer(A, B)[:3, :3], 0.4))],
+    [
+        (overflows_as_a_whole, ()),
+        (overflows_beside_what_is_read, (np.outer(A, B)[:3, :3], 0.4)),
+        (overflows_until_it_is_restored, ()),
+        (overflows_beside_a_callee, ()),
+    ],
 )
 def test_what_overflows_after_its_last_use_has_no_part(f: Any, rest: Any) -> None:
     check(f, A, B, *rest)

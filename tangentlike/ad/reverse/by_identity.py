@@ -31,9 +31,11 @@ from ...analysis.operations import joins_lists, may_join_lists, rule_object
 from ...analysis.regions import Regions, UnreadEntries, arrays_read, parts_read
 from ...analysis.saving import is_scatter
 from ...analysis.sharing import classes_of, owner
+from ...analysis.structure import Structure
 from ...errors import SharingError, UnsupportedError
 from ...frontend.structures import OF_ARRAYS, computes_attributes
 from ...ir.dataflow import Problem, solve
+from ...ir.index import OUTERMOST
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
@@ -48,6 +50,7 @@ MEMORY = "(memory)"  # the one class of all that can be written in place
 _COLLECTING = (list, tuple, dict, set, sorted, reversed, zip, enumerate, copy.copy)
 CONTAINERS = ("list", "tuple", "dict", "set", "object")
 _BY_NAME = ("number", "other")
+_COPIED = ("array", "number", "value")  # what is put into these, or taken as a whole, is copied
 
 
 @dataclass
@@ -135,7 +138,7 @@ def _sharing(stmt: ir.Stmt, is_call: bool, context: Context) -> tuple[str, ...]:
         return (MEMORY, *ir.binds(stmt), *_contents_read(stmt))
     if not is_call:
         match stmt:
-            case ir.Assign(target=str()) if _is_computed(value, context):
+            case ir.Assign(target=str()) if _is_computed(value, context) or _copies(value, context):
                 return ()
             case ir.Assign(target=str(name), value=ir.Display("list", items)) if all(
                 isinstance(item, ir.Var | ir.Const) for item in items
@@ -154,7 +157,10 @@ def _sharing(stmt: ir.Stmt, is_call: bool, context: Context) -> tuple[str, ...]:
             ):  # (what is put into an array is copied)
                 copied = context.kind_of(ir.Var(base)).form == "array"
                 return () if copied else (*_holders(base, context), *ir.names_in(value))
-            case ir.Do(value=ir.Call() as call) if _writes_into(call) or is_scatter(stmt):
+            case ir.Do(value=ir.Call(args=(into, *_)) as call) if _writes_into(call):
+                copied = context.kind_of(into).form in _COPIED
+                return () if copied else (*ir.reads(stmt),)
+            case ir.Do() if is_scatter(stmt):
                 return (*ir.reads(stmt),)
             case ir.Return(value=ir.Var()) | ir.If() | ir.While() | ir.Break() | ir.Continue():
                 return ()
@@ -187,6 +193,12 @@ def _is_computed(value: ir.Expr, context: Context) -> bool:
     return not (lists or may_join_lists(value, context.kinds)) and _is_fresh(value, context)
 
 
+def _copies(value: ir.Expr, context: Context) -> bool:
+    """Whether an expression is `contents(x)` of what is an array or a number."""
+    made = isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is runtime.contents
+    return made and context.kind_of(value.args[0]).form in _COPIED  # type: ignore[union-attr]
+
+
 def _is_part(value: ir.Expr, context: Context) -> bool:
     """Whether an expression is, or may be a view of, what it names, if that is arrays."""
     match value:
@@ -205,11 +217,12 @@ class Wanted(Problem[frozenset[str]]):
 
     bottom: frozenset[str] = frozenset()
 
-    def __init__(self, own: dict[str, str], kept: frozenset[str], calls: Collection[int]) -> None:
-        self.own, self.kept, self.calls = own, kept, calls
+    def __init__(self, own: dict[str, str], facts: Structure, calls: Collection[int]) -> None:
+        self.own, self.kept, self.calls = own, facts.kept, calls
         self._ways: dict[str, set[str]] = {}  # by which memory is reached
         for node, held in own.items():
             self._ways.setdefault(held, set()).add(owner(node))
+        self.single = self._single(facts)
 
     def boundary(self, function: ir.Function) -> frozenset[str]:
         return self.kept
@@ -220,22 +233,28 @@ class Wanted(Problem[frozenset[str]]):
     def _memory(self, name: str) -> str:
         return f"{MEMORY} of {self.own[name]}" if name in self.own else MEMORY
 
+    def _single(self, facts: Structure) -> frozenset[str]:
+        """The names of memory that is one array whenever it is written: made once, or anew in each
+        iteration of a loop and known by no other name; and written by this name alone."""
+        written = {n for s in ir.statements(facts.function.body) for n in _written_names(s)}
+        found = set()
+        for name in written & self.own.keys():
+            ways, made = self._ways[self.own[name]], facts.single(name)
+            once = made is not None and facts.outer_loop[facts.block_of(made)] == OUTERMOST
+            if made is not None and ways & written == {name} and (once or ways == {name}):
+                found.add(name)
+        return frozenset(found)
+
     def is_wanted(self, stmt: ir.Stmt, after: frozenset[str]) -> bool:
         """Whether what a statement binds or writes may be read on the way to the result."""
         if id(stmt) in self.calls or shadow_method(getattr(stmt, "value", None)):
             return True
-        match stmt:
-            case ir.Assign():
-                return not after.isdisjoint(ir.target_names(stmt.target))
-            case ir.Store(target=target) | ir.Update(target=target):
-                written = base_names(target)
-            case ir.Do(value=ir.Call(args=(ir.Var(name), *_)) as call) if _writes_into(
-                call
-            ) or is_scatter(stmt):
-                written = frozenset((name,))
-            case _:
-                return True
-        memory = set(map(self._memory, written)) or {MEMORY}
+        if isinstance(stmt, ir.Assign):
+            return not after.isdisjoint(ir.target_names(stmt.target))
+        written = _written_names(stmt)
+        if not written:
+            return True
+        memory = set(map(self._memory, written))
         return MEMORY in memory or not memory.isdisjoint(after)
 
     def transfer(self, stmt: ir.Stmt, state: frozenset[str]) -> frozenset[str]:
@@ -244,7 +263,10 @@ class Wanted(Problem[frozenset[str]]):
         if isinstance(stmt, ir.Assign):
             state = self._without(ir.target_names(stmt.target), state)
         read = _contents_read(stmt)
-        return state.union(read, map(self._memory, (*read, *map(element, read))))
+        replaced = self.single & _written_whole(stmt)
+        state = state.difference(map(self._memory, replaced))
+        inside = read - replaced
+        return state.union(read, map(self._memory, (*inside, *map(element, inside))))
 
     def _without(self, names: Iterable[str], state: frozenset[str]) -> frozenset[str]:
         """The state before names are bound, and the memory that no other name reaches then."""
@@ -252,6 +274,27 @@ class Wanted(Problem[frozenset[str]]):
         held = {self.own[node] for n in names for node in (n, element(n)) if node in self.own}
         gone = (h for h in held if self._ways[h].isdisjoint(state))
         return state.difference(f"{MEMORY} of {h}" for h in gone)
+
+
+def _written_names(stmt: ir.Stmt) -> frozenset[str]:
+    """The names by which a statement writes into memory in a way that is known."""
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            return frozenset(base_names(target)) or frozenset((MEMORY,))
+        case ir.Do(value=ir.Call(args=(ir.Var(name), *_)) as call):
+            return frozenset((name,) if _writes_into(call) or is_scatter(stmt) else ())
+    return frozenset()
+
+
+def _written_whole(stmt: ir.Stmt) -> frozenset[str]:
+    """The names of which a statement replaces the entries, all of them, by what it reads besides
+    these."""
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name), ir.Const(key)), value=value) if key is Ellipsis:
+            return frozenset((name,)) - ir.names_in(value)
+        case ir.Do(value=ir.Call(args=(ir.Var(name), value)) as call) if _writes_into(call):
+            return frozenset((name,)) - ir.names_in(value)
+    return frozenset()
 
 
 def _is_fresh(call: ir.Call, context: Context) -> bool:
@@ -358,7 +401,7 @@ class IdentityPresence(Presence):
 
     @cached_property
     def _wanted(self) -> tuple[Wanted, list[frozenset[str]]]:
-        problem = Wanted(self.own, self.facts.kept, self.calls)
+        problem = Wanted(self.own, self.facts, self.calls)
         return problem, solve(self.facts.function, problem, self.facts.index).after
 
     @cached_property
