@@ -199,6 +199,25 @@ CHANGED = Subject(
             "<X> = q[0].w + q[1].c * q[1].w",
         ),
         ("q = Part([<S>], <T>)", "q.w.append(<F>)", "q.w[0] = q.c", "<Y> = q.w[1] * q.w[0]"),
+        # dicts that get an entry where they are read
+        (
+            "p = given_back(collections.defaultdict(float))",
+            "for k1, x1 in enumerate(<V>):",
+            "    <Y> = 0.2 * x1 * len(p)",
+            "    p[k1 % 3] += x1 * <S>",
+            "<Z> = p[1] * p[7] + p[0] * 0.1 * len(p)",
+        ),
+        (
+            "q = Part(collections.defaultdict(list), <S>)",
+            "for k1, x1 in enumerate(<V>):",
+            "    q.w[k1 % 2].append(x1 * 0.3 * len(q.w))",
+            "<Y> = q.w[1][-1] * q.c + len(q.w[5]) + 0.1 * len(q.w) * <T>",
+        ),
+        (
+            "p = {'u': collections.defaultdict(float)}",
+            "put_in(p['u'], 'a', <S>)",
+            "<Y> = p['u']['b'] + p['u']['a'] * len(p['u']) * 0.3",
+        ),
         # what stands several times in one unpacking
         ("p, q, _, _ = turned(<M>)", "<X> = p * 0.5 + np.sin(q) + _ * 0.1"),
         ("u0, u1, u1, u1 = <V> * 0.9", "<Y> = u0 * u1"),

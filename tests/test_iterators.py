@@ -168,7 +168,7 @@ def grouped_by_key(x):
     return s
 
 
-def grouped_places(x):
+def groups_of_places(x):
     s = 0.0
     for k, places in itertools.groupby(range(4), key=lambda i: i // 2):
         for i in places:
@@ -428,3 +428,35 @@ def beside_in_rounds(x: Any) -> Any:
 def test_iterators_without_end_that_go_on_are_refused(f: Callable[..., Any]) -> None:
     with pytest.raises(tl.UnsupportedError, match="goes on where a loop through it has stopped"):
         tl.grad(f)(X)
+
+
+def until_it_settles(c):
+    x = 1.0
+    f = lambda x: x**3 - c[0] * x - c[1]  # noqa: E731
+    df = tl.grad(f)
+    for n in itertools.count():
+        d = f(x) / df(x)
+        x -= d
+        if abs(d) < 1e-13 or n > 50:
+            break
+    else:
+        raise RuntimeError
+    return x
+
+
+def test_an_endless_loop_with_an_else():
+    tl.check_grads(until_it_settles, (np.array([1.0, 2.0]),), order=2)
+
+
+def groups_of_places(x):
+    out, total = {}, 0.0
+    for k, places in itertools.groupby(range(6), key=lambda i: i // 2):
+        places = list(places)
+        out.setdefault(k % 2, {})[k] = [x[i] * x[places[0]] for i in places]
+    for k in (0, 1):
+        total += (k + 1) * np.prod(out[k][k]) - out[k][k].pop(0)
+    return total
+
+
+def test_groups_of_a_range_while_something_is_written():
+    tl.check_grads(groups_of_places, (np.linspace(0.5, 1.0, 6),))

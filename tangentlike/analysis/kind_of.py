@@ -77,7 +77,8 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.frozenset: SET,
     builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
-    collections.defaultdict: Kind("dict"),
+    collections.defaultdict: Kind("dict", cls=collections.defaultdict),
+    runtime.ExplicitDefaults: Kind("dict", cls=collections.defaultdict),
     collections.OrderedDict: Kind("dict"),
     collections.Counter: Kind("dict"),
     runtime.Shadow: Kind("object", cls=runtime.Shadow),
@@ -298,7 +299,9 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
     dicts = {n for n, k in given.items() if k.form == "dict"}
     dicts -= assigned_attributes(cls) if dicts else set()
     nothing = {n: NONE for n in _left_out(call, cls) if n not in given}
-    fields = [(n, k.checked if k.holds_objects else Kind("dict")) for n, k in given.items()]
+    fields = [
+        (n, k.checked if k.holds_objects else Kind("dict", cls=k.cls)) for n, k in given.items()
+    ]
     known = [(n, k) for n, k in fields if k.holds_objects or n in dicts]
     numeric = [(n, k) for n, k in given.items() if k.form in ("number", "array")]
     held = getattr(book, "held", None)

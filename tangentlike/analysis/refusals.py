@@ -42,7 +42,7 @@ from .operations import (
 )
 
 _CONTAINERS = (dict, list, set, collections.deque)
-_PLAIN = (dict, list, set, collections.OrderedDict)
+_PLAIN = (dict, list, set, collections.OrderedDict, runtime.ExplicitDefaults)
 
 
 def refuse_unknown(

@@ -259,6 +259,8 @@ REFUSING = frozenset(
             functions.plain_function,
             functions.asked_of_none,
             functions._length,
+            containers.ExplicitDefaults.__missing__,
+            containers.makes_entry,
             containers.require_plain_copy,
             containers.named_items,
             records.require_same_length,

@@ -7,6 +7,7 @@ NumPy functions all end as a `Primal`: a function with source, and what stands i
 from __future__ import annotations
 
 import builtins
+import collections
 import dis
 import functools
 import inspect
@@ -26,7 +27,7 @@ from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..runtime.recent import Recent
 from ..runtime.stated_types import required_by
 from .checkpoints import inside_checkpoint
-from .owners import is_numerical, mark_of
+from .owners import is_numerical, mark_of, package_of
 from .resolve import note_derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -307,6 +308,44 @@ def _missing_in_helper(helper: Any, user: types.FunctionType, seen: set[int]) ->
     # Only the module being executed right now can be incomplete.
     if isinstance(helper, types.FunctionType) and helper.__globals__ is user.__globals__:
         yield from _missing(helper, seen)
+
+
+def may_make_entries(made_by: Any) -> bool:
+    """Whether a function or class of the user's, or one of the same package that it names, makes
+    dicts that get an entry where they are read, as a `defaultdict` does.
+
+    >>> class Ledger:
+    ...     def __init__(self): self.accounts = collections.defaultdict(float)
+    >>> may_make_entries(Ledger), may_make_entries(missing_names)
+    (True, False)
+    """
+    work, seen, package = [made_by], set(), package_of(made_by)
+    while work:
+        obj = work.pop()
+        if id(obj) in seen:
+            continue
+        seen.add(id(obj))
+        if isinstance(obj, type) and issubclass(obj, dict):
+            if hasattr(obj, "__missing__") and obj is not collections.Counter:
+                return True
+        elif isinstance(obj, (type, types.FunctionType)) and package_of(obj) == package:
+            parts = vars(obj).values() if isinstance(obj, type) else (obj,)
+            codes = [fn for fn in parts if isinstance(fn, types.FunctionType)]
+            work += obj.__bases__ if isinstance(obj, type) else ()
+            work += (value for fn in codes for value in _named_values(fn, fn.__code__))
+    return False
+
+
+def _named_values(fn: types.FunctionType, code: types.CodeType) -> Iterator[Any]:
+    """What the names in some code of a function stand for, those of attributes of modules too."""
+    named = [fn.__globals__[name] for name in code.co_names if name in fn.__globals__]
+    named += inspect.getclosurevars(fn).nonlocals.values() if fn.__closure__ else ()
+    yield from named
+    if "defaultdict" in code.co_names and any(value is collections for value in named):
+        yield collections.defaultdict
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _named_values(fn, constant)
 
 
 def global_names(code: types.CodeType) -> Iterator[str]:

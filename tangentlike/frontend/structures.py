@@ -202,16 +202,17 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
         for item in (value.values() if isinstance(value, dict) else value)
     ]
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
-    form = "dict" if isinstance(value, dict) else "list"
+    cls = collections.defaultdict if isinstance(value, collections.defaultdict) else None
+    made = Kind("dict" if isinstance(value, dict) else "list", lasting=ranks, cls=cls)
     if common != UNKNOWN and all(kind == common for kind in kinds):
-        return Kind(form, item=common, lasting=ranks)
+        return replace(made, item=common)
     if ranks and has_names(value):
-        return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
+        return replace(made, items=tuple(kinds), names=tuple(value))
     if ranks and common.rank is not None:
-        return Kind(form, item=common, lasting=True)
+        return replace(made, item=common)
     if ranks and has_places(value):
-        return Kind("list", items=tuple(kinds), lasting=True)
-    return Kind(form, item=common if common.holds_objects else None, lasting=ranks)
+        return replace(made, items=tuple(kinds))
+    return replace(made, item=common if common.holds_objects else None)
 
 
 def _is_plain_object(value: Any) -> bool:
@@ -361,8 +362,20 @@ def _stored(code: types.CodeType) -> tuple[str, ...]:
 
 # Methods of lists and dicts that derivatives call, and that a class may have of its own.
 _OF_ITEMS = frozenset(
-    ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "get", "items", "keys")
-    + ("values", "update", "setdefault", "pop", "popitem", "append", "extend", "insert", "clear")
+    ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__missing__", "get")
+    + (
+        "items",
+        "keys",
+        "values",
+        "update",
+        "setdefault",
+        "pop",
+        "popitem",
+        "append",
+        "extend",
+        "insert",
+        "clear",
+    )
 )
 
 

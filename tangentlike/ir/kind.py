@@ -253,6 +253,14 @@ class Kind:
         return known or bool(self.among) or any(kind.holds_objects for kind in inside)
 
     @property
+    def may_make_entries(self) -> bool:
+        """Whether it is, or holds, a dict that gets an entry where it is read."""
+        inside = (*(self.items or ()), *self.among, *(kind for _, kind in self.fields))
+        held = (*inside, *(() if self.item is None else (self.item,)))
+        own = self.form == "dict" and self.cls is not None
+        return own or any(kind.may_make_entries for kind in held)
+
+    @property
     def classes(self) -> frozenset[type]:
         """The classes of the objects that it is, or holds."""
         inside = (*(self.items or ()), *self.among, *(kind for _, kind in self.fields))

@@ -73,6 +73,7 @@ from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
+from ..frontend.primal import may_make_entries
 from ..ir.facts import fact
 from ..ir.index import all_names, outer_names, references
 from ..ir.kind import OTHER, UNKNOWN, Kind, shaped_by
@@ -119,15 +120,25 @@ class Builder:
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
+        self._lowered: list[Any] = []  # functions of which is not asked yet what dicts they make
+        self._makes_entries = False
 
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
+        self._lowered.append(fn)
         with self.record.stage("lowered") as run:
             reading = self.reading
             how = (reading.managers, reading.namespace)
             found = lower_ruled(fn, self.book, *how, cells=reading.cells)
             run.made = found.function
             return found
+
+    def makes_entries(self) -> bool:
+        """Whether the functions read so far, or what they name, make dicts that get an entry where
+        they are read (`defaultdict`), or are given some."""
+        while self._lowered and not self._makes_entries:
+            self._makes_entries = may_make_entries(self._lowered.pop())
+        return self._makes_entries
 
     def read(
         self,
@@ -218,6 +229,8 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
+        self._makes_entries = any(kind.may_make_entries for kind in given.values())
+        self._lowered.append(lowered.scope.fn)
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":
             self._given_floats = (function.name, request.wrt)

@@ -40,6 +40,7 @@ from ..frontend.lower import Lowered, gathering, instead
 from ..frontend.naming import names_of
 from ..frontend.operands import NOT
 from ..frontend.owners import mark_of
+from ..frontend.webs import split_names
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex
 from ..ir.names import Names
@@ -95,6 +96,8 @@ def iterators_desugared(lowered: Lowered) -> Lowered:
     if desugaring.headers or desugaring.late or desugaring.steps:
         body = ir.rewrite(body, after=desugaring.with_header)
     function = ir.with_body(lowered.function, body)
+    if desugaring.steps:  # (a loop without an end: what was bound before it may reach nothing now)
+        function = split_names(function)
     return dataclasses.replace(lowered, function=function)
 
 
@@ -708,6 +711,9 @@ class _Desugaring:
     def _may_change(self, sources: frozenset[str], stmts: ir.Block) -> bool:
         """Whether statements may change what an iterator of these goes through: they write into
         one, or into something of which one does not see that it is new."""
+        sources = frozenset(name for name in sources if not self._is_number(ir.Var(name)))
+        if not sources:
+            return False
         for stmt in ir.statements(stmts):
             match stmt:
                 case ir.Store(target=target) | ir.Update(target=target):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import ir, runtime
-from ..ir.kind import OTHER, UNKNOWN, Kind
+from ..ir.kind import BOOL, OTHER, UNKNOWN, Kind
 from ..runtime import schedules
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import elementwise, first, integer, other, same_as, unknown
@@ -29,6 +29,8 @@ def _zeros_kind(call: ir.Call, kind_of: KindOf) -> Kind:
 
 
 nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=_zeros_kind)
+nondifferentiable(runtime.missing_entry, kind=unknown)
+nondifferentiable(runtime.makes_entry, kind=lambda call, kind_of: BOOL)
 nondifferentiable(runtime.scalar_seed, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 

@@ -72,6 +72,7 @@ from .calculus import (
     unit_deviations_dot,
 )
 from .containers import (
+    ExplicitDefaults,
     add_repeats,
     attributes_bar,
     column_lists,
@@ -83,6 +84,7 @@ from .containers import (
     difference_over,
     dot_items,
     entries_bar,
+    existing_entry,
     field_bar,
     field_dot,
     is_stored,
@@ -90,7 +92,9 @@ from .containers import (
     join_items,
     joined,
     live_items,
+    makes_entry,
     merged_bar,
+    missing_entry,
     named_items,
     named_items_bar,
     parted_items,

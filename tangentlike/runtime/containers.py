@@ -74,6 +74,50 @@ def entries_bar(found: Any, g: Any, b: Any = ()) -> dict[Any, Any]:
     }
 
 
+class ExplicitDefaults(collections.defaultdict[Any, Any]):
+    """A `defaultdict` of which the program makes each missing entry in a statement of its own,
+    which is undone like any other that writes."""
+
+    def __missing__(self, key: Any) -> Any:
+        raise TypeError(
+            f"an entry {key!r} is made where a defaultdict is read, in a place where this "
+            "derivative does not see that: write `d.setdefault(key, default)` there"
+        )
+
+
+def missing_entry(d: Any, key: Any) -> Any:
+    """What a dict that has no entry of this key gives one.
+
+    >>> missing_entry(collections.defaultdict(list), "a")
+    []
+    """
+    if isinstance(d, collections.defaultdict) and d.default_factory is not None:
+        return d.default_factory()
+    raise KeyError(key)
+
+
+def makes_entry(x: Any, key: Any) -> bool:
+    """Whether reading `x[key]` writes an entry, as it does in a `defaultdict` that has none.
+
+    Raises `TypeError` for a dict whose class has a `__missing__` of its own, and not the key.
+    """
+    if not isinstance(x, dict) or isinstance(x, collections.Counter) or key in x:
+        return False
+    if isinstance(x, collections.defaultdict):
+        return x.default_factory is not None
+    if hasattr(type(x), "__missing__"):
+        raise TypeError(
+            f"a {type(x).__name__} is read by a key that it lacks, and what its `__missing__` does "
+            "then is not differentiated: look first whether the key is there"
+        )
+    return False
+
+
+def existing_entry(x: Any, key: Any) -> Any:
+    """`x[key]`. Raises `TypeError` where this would make an entry."""
+    return ExplicitDefaults.__missing__(x, key) if makes_entry(x, key) else x[key]
+
+
 def saved_entry(d: Any, key: Any) -> list[Any]:
     """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
     return [d[key]] if key in d else []

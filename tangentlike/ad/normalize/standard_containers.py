@@ -8,9 +8,13 @@ defaultdict, a Counter and an OrderedDict as dicts, a deque as a list (see `_DEQ
                                     c[k] += v
     d = OrderedDict(pairs)          d = dict(pairs)
 
-Only containers that carry derivatives (and every deque: the reverse sweep knows what a list does),
-and that the function uses in no way in which a list or dict differs: one that it returns, passes
-on, or stores stays what it is.
+Only containers that carry derivatives (and every deque and defaultdict: the reverse sweep knows
+what a list does, and which entries are made), and that the function uses in no way in which a list
+or dict differs: one that it returns, passes on, or stores stays what it is. Of a defaultdict that
+does, or that is given, the entries that reading it makes are made by statements as well:
+
+    v = d[k]                        if k not in d: d[k] = missing_entry(d, k)
+                                    v = d[k]
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
+from ...ir.kind import Kind
 from ..context import Context
 
 _CLASSES = (deque, defaultdict, Counter, OrderedDict)
@@ -49,6 +54,7 @@ _BOUNDED_DEQUES = {
     "extend": f"item = list(arg); {_NEWEST}",
     "appendleft": "item = [arg]; longer = item + q; q = longer[:limit]",
 }
+_MISSING_ENTRY = "\n    entry = missing(d, key)\n    d[key] = entry"
 _DICT = ir.Ref("dict", dict)
 _DEFAULTS: dict[Any, ir.Expr] = {
     list: ir.Display("list", ()),
@@ -62,19 +68,46 @@ def as_lists_and_dicts(
     function: ir.Function, wrt: Collection[str], context: Context
 ) -> ir.Function:
     """`q = deque(); q.appendleft(x)` -> `q = []; q.insert(0, x)`, for what carries derivatives."""
-    if not any(_made(stmt) is not None for stmt in ir.statements(function.body)):
+    found: dict[str, _Container] = {}
+    made = [call.fn for s in ir.statements(function.body) if (call := _made(s)) is not None]
+    if made:
+        varied = context.varied(function, wrt)
+        found = {
+            name: container
+            for name, container in _containers(function, context).items()
+            if (name in varied or container.cls in (deque, defaultdict))
+            and used_like(container.cls, name, container.is_bounded, function)
+        }
+    builder = context.callees.builder
+    makes = builder is not None and _reads_unknown(function, context) and builder.makes_entries()
+    if not found and not makes and not _given_defaults(function, context):
         return function
-    varied = context.varied(function, wrt)
-    found = {
-        name: container
-        for name, container in _containers(function, context).items()
-        if (name in varied or container.cls is deque)
-        and used_like(container.cls, name, container.is_bounded, function)
-    }
-    if not found:
-        return function
-    normalizer = _Normalizer(found, context)
-    return normalizer.rewritten(function)
+    return _Normalizer(found, context, makes).rewritten(function)
+
+
+def _given_defaults(function: ir.Function, context: Context) -> bool:
+    """Whether a function may read a defaultdict that it does not make."""
+    if any(kind.cls is defaultdict for kind in context.kinds.values()):
+        return True
+    reads = (part for part in ir.walk_block(function.body) if isinstance(part, ir.Index))
+    return any(isinstance(part.base, ir.Ref) and _has_default(part.base.obj) for part in reads)
+
+
+def _reads_unknown(function: ir.Function, context: Context) -> bool:
+    """Whether a function reads an item of what nothing is known of."""
+    return any(
+        isinstance(part, ir.Index) and _may_be_dict(context.kind_of(part.base))
+        for part in ir.walk_block(function.body)
+    )
+
+
+def _may_be_dict(kind: Kind) -> bool:
+    """Whether something may be a dict of a class that is not known."""
+    return kind.form == "unknown" or (kind.form == "dict" and kind.length is None)
+
+
+def _has_default(obj: Any) -> bool:
+    return isinstance(obj, defaultdict) and obj.default_factory is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +185,7 @@ def _limit(call: ir.Call) -> ir.Expr | None:
 class _Normalizer(ir.Rewriter):
     found: dict[str, _Container]
     context: Context
+    makes: bool = False  # defaultdicts: what nothing is known of may be one
     present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has
 
     def block(self, block: ir.Block) -> ir.Block:
@@ -172,6 +206,10 @@ class _Normalizer(ir.Rewriter):
         made = _made(stmt)
         if made is not None and isinstance(stmt, ir.Assign) and stmt.target in self.found:
             return self.constructed(stmt, made, self.found[str(stmt.target)])
+        if made is not None and isinstance(made.fn, ir.Ref) and made.fn.obj is defaultdict:
+            assert isinstance(stmt, ir.Assign)
+            explicit = dataclasses.replace(made, fn=self.context.helper("ExplicitDefaults"))
+            stmt = dataclasses.replace(stmt, value=explicit)
         before, stmt = self.with_entries(stmt)
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) as call) | (
@@ -220,34 +258,60 @@ class _Normalizer(ir.Rewriter):
     def with_entries(self, stmt: ir.Stmt) -> tuple[list[ir.Stmt], ir.Stmt]:
         """A statement with the entries made beforehand that it reads and that may be missing."""
         before: list[ir.Stmt] = []
+        helper = self.context.helper
 
-        def entry(expr: ir.Expr) -> ir.Expr:
+        def entry(expr: ir.Expr, at_once: bool = True) -> ir.Expr:
             match expr:
+                case ir.Index(ir.Ref(obj=obj) as base, key) if _has_default(obj):
+                    return ir.Call(helper("existing_entry"), (base, key), at=stmt.origin.place)
                 case ir.Index(ir.Var(name) as base, key) if name in self.found:
-                    default = self.found[name].default
-                    there = isinstance(key, ir.Var) and (name, key.name) in self.present
-                    if default is None or there:
-                        return expr
+                    return self._read(stmt, base, key, expr, before)
+                case ir.Index(base, key) if not _slices(key) and (text := self._making(base)):
+                    if not at_once:
+                        return ir.Call(helper("existing_entry"), (base, key), at=stmt.origin.place)
                     key = self._named_key(key, stmt, before)
-                    read = ir.Index(base, key, expr.at)
-                    if self.found[name].cls is Counter and not isinstance(stmt, ir.Update):
-                        get = ir.Attribute(base, "get")
-                        return ir.Call(get, (key, default), at=stmt.origin.place)
-                    text = "if not key in d: d[key] = default"
-                    if isinstance(default, ir.Call):
-                        text = "if not key in d:\n    entry = default\n    d[key] = entry"
-                        default = dataclasses.replace(default, at=stmt.origin.place)
-                    before.extend(
-                        self.context.instead(stmt, text, d=base, key=key, default=default)
-                    )
-                    return read
-            return ir.rebuild(expr, entry)
+                    given = {"missing": helper("missing_entry"), "makes": helper("makes_entry")}
+                    before.extend(self.context.instead(stmt, text, d=base, key=key, **given))
+                    return ir.Index(base, key, expr.at)
+                case ir.Lazy():
+                    at_once = False
+            return ir.rebuild(expr, lambda inner: entry(inner, at_once))
 
         if isinstance(stmt, ir.Update):  # (of `d[k] = v`, only the key is read)
-            target = entry(stmt.target)
+            outer = isinstance(stmt.target, ir.Index) and isinstance(stmt.target.base, ir.Ref)
+            target = stmt.target if outer else entry(stmt.target)
             assert isinstance(target, ir.Var | ir.Index | ir.Attribute)
             return before, dataclasses.replace(stmt, target=target, value=entry(stmt.value))
-        return before, ir.map_statement(stmt, expr=entry)
+        often = isinstance(stmt, ir.While)  # (its test is made again and again)
+        return before, ir.map_statement(stmt, expr=lambda expr: entry(expr, not often))
+
+    def _read(
+        self, stmt: ir.Stmt, base: ir.Var, key: ir.Expr, expr: ir.Index, before: list[ir.Stmt]
+    ) -> ir.Expr:
+        """The read of an entry of a dict that stands for a container, made `before` if need be."""
+        container = self.found[base.name]
+        default = container.default
+        there = isinstance(key, ir.Var) and (base.name, key.name) in self.present
+        if default is None or there:
+            return expr
+        key = self._named_key(key, stmt, before)
+        if container.cls is Counter and not isinstance(stmt, ir.Update):
+            return ir.Call(ir.Attribute(base, "get"), (key, default), at=stmt.origin.place)
+        text = "if not key in d: d[key] = default"
+        if isinstance(default, ir.Call):
+            text = "if not key in d:\n    entry = default\n    d[key] = entry"
+            default = dataclasses.replace(default, at=stmt.origin.place)
+        before.extend(self.context.instead(stmt, text, d=base, key=key, default=default))
+        return ir.Index(base, key, expr.at)
+
+    def _making(self, base: ir.Expr) -> str:
+        """The statements that make an entry that `base` lacks; none if it is not a defaultdict."""
+        kind = self.context.kind_of(base)
+        if kind.cls is defaultdict:
+            return f"if not key in d:{_MISSING_ENTRY}"
+        if self.makes and _may_be_dict(kind) and not isinstance(base, ir.Ref):
+            return f"if makes(d, key):{_MISSING_ENTRY}"
+        return ""
 
     def _named_key(self, key: ir.Expr, stmt: ir.Stmt, before: list[ir.Stmt]) -> ir.Expr:
         """A key that is read three times is worked out once."""
@@ -257,6 +321,11 @@ class _Normalizer(ir.Rewriter):
         name = self.context.temporary("key")
         before.append(ir.Assign(name, key, stmt.origin))
         return ir.Var(name)
+
+
+def _slices(key: ir.Expr) -> bool:
+    """Whether a key is, or has, a slice, which is none of a dict."""
+    return any(isinstance(part, ir.Slice) for part in ir.walk(key))
 
 
 def _keys_run_over(loop: ir.For) -> frozenset[tuple[str, str]]:

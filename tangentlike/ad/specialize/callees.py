@@ -205,6 +205,8 @@ class Builder(Protocol):
 
     def forget_kinds(self) -> None: ...
 
+    def makes_entries(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Request:
