@@ -168,7 +168,7 @@ def grouped_by_key(x):
     return s
 
 
-def groups_of_places(x):
+def grouped_places(x):
     s = 0.0
     for k, places in itertools.groupby(range(4), key=lambda i: i // 2):
         for i in places:
@@ -448,7 +448,7 @@ def test_an_endless_loop_with_an_else():
     tl.check_grads(until_it_settles, (np.array([1.0, 2.0]),), order=2)
 
 
-def groups_of_places(x):
+def groups_beside_writes(x):
     out, total = {}, 0.0
     for k, places in itertools.groupby(range(6), key=lambda i: i // 2):
         places = list(places)
@@ -459,4 +459,4 @@ def groups_of_places(x):
 
 
 def test_groups_of_a_range_while_something_is_written():
-    tl.check_grads(groups_of_places, (np.linspace(0.5, 1.0, 6),))
+    tl.check_grads(groups_beside_writes, (np.linspace(0.5, 1.0, 6),))
