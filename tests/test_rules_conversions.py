@@ -62,3 +62,13 @@ def test_softplus_where_scipy_has_it() -> None:
     if not hasattr(special, "softplus"):
         pytest.skip("this SciPy has no softplus")
     tl.check_rule(special.softplus, np.array([-2.0, 0.0, 0.5]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, "f8", np.dtype(float)])
+def test_a_type_that_a_variable_names_behind_the_axis(dtype):
+    def total(x, dtype):
+        return x.cumsum(0, dtype)[-1] * x.cumsum()[0]
+
+    tl.check_grads(total, (np.array([1.5, 2.5]), dtype), wrt=0)
+    with pytest.raises(tl.UnsupportedError, match="a cast to int64"):
+        tl.grad(total)(np.array([1.5, 2.5]), "i8")

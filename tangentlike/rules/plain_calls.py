@@ -605,7 +605,8 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
         case _:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
-    if place == 1 and not _names_type(positional):  # (`nx.cumsum(x, axis)` is no array's)
+    of_module = place == 1 < len(call.args) and not isinstance(call.args[0], ir.Const)
+    if of_module and not _names_type(positional):  # (`nx.cumsum(x, axis)`: no type is given)
         positional = ir.Const(None)
     dtype = dict(call.kwargs).get("dtype", positional)
     if dtype == ir.Const(None) or (_may_turn_complex(call, dtype) and "out" in dict(call.kwargs)):
