@@ -253,7 +253,7 @@ def compared_and_written(x):
     kept = w
     if (x.ndim == 1 and nx.any(w > 0.3)) or nx.sum(w) > 40.0:
         w *= x
-    while nx.any(w < 3.1):
+    while nx.any(w < 3.2):  # (no entry comes near that)
         w += x * x
     return nx.sum(w * x * kept)
 
