@@ -261,6 +261,7 @@ REFUSING = frozenset(
             functions._length,
             containers.ExplicitDefaults.__missing__,
             containers.makes_entry,
+            containers.argument_key,
             containers.require_plain_copy,
             containers.named_items,
             records.require_same_length,

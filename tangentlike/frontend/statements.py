@@ -6,6 +6,7 @@ What the language leaves out is refused here, each construct with its own advice
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from .. import ir
 from ..errors import InternalError, Place, UnsupportedError
 from ..ir import Call, Expr, Opaque, OpaqueStmt, Origin, Ref, Var
 from ..ir.names import Names
+from ..runtime import argument_key
 from . import nested
 from .abbreviations import is_logging
 from .attempts import (
@@ -37,7 +39,7 @@ from .jumps import run_unless_broken, without_jumps
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
 from .source import Line, Source
-from .survey import Survey, parameter_names, survey
+from .survey import Survey, memoized, parameter_names, survey
 from .targets import place_of, split_targets
 
 # --------------------------------------------------------------------------------------------------
@@ -459,10 +461,17 @@ class StatementReader:
 
     def define(self, node: gast.FunctionDef, line: Line, reader: Reader) -> Sequence[Any]:
         """A `def` inside: put where it is called, or a function of its own (`lifting`)."""
+        memo = key = ""
+        if self._is_memoized(node):
+            wanted = (f"{node.name}_memo", "result", "argument_key")
+            memo, result, key = map(self.names.fresh, wanted)
+            node = memoized(node, memo, result, key)
         known = survey(node)
 
         def lookup(name: str) -> ir.Expr:
-            return ir.Var(name) if name in known.bound else self.lookup(name)
+            if key and name == key:
+                return ir.Ref("argument_key", argument_key)
+            return ir.Var(name) if name in known.bound or name == memo else self.lookup(name)
 
         reader_inside = StatementReader(
             self.source, lookup, self.names, managers=self.managers, tried=self.tried
@@ -475,13 +484,42 @@ class StatementReader:
         name = self.names.fresh(node.name) if node.decorator_list else node.name
         function = ir.Function(name, params, body, line.whole(), free=outer)
         inner = split_targets(function, self.names)
-        made: list[Any] = [nested.Define(inner, ir.Origin(line.whole()))]
+        origin = ir.Origin(line.whole())
+        made: list[Any] = [ir.Assign(memo, ir.Display("dict", ()), origin)] if memo else []
+        made.append(nested.Define(inner, origin))
         value: ir.Expr = ir.Var(name)
         for decorator in reversed(node.decorator_list):
             value = ir.Call(reader.read(decorator), (value,), (), line.place(decorator))
         if node.decorator_list:
             made.append(ir.Assign(node.name, value, ir.Origin(line.whole())))
         return made
+
+    def _is_memoized(self, node: gast.FunctionDef) -> bool:
+        """Whether a function keeps all of its results by its arguments: `@functools.cache`, which
+        is `@functools.lru_cache(maxsize=None)`. (Python keeps one for each way of calling it.)"""
+        asked: Any = functools.cache
+        match node.decorator_list:
+            case [gast.Call(func=decorator, args=args, keywords=words)]:
+                given = [*args, *(word.value for word in words if word.arg == "maxsize")]
+                unbounded = [getattr(value, "value", value) for value in given] == [None]
+                if not unbounded or len(words) + len(args) > 1:
+                    return False
+                asked = functools.lru_cache
+            case [decorator]:
+                pass
+            case _:
+                return False
+        more = (node.args.vararg, node.args.kwarg, *node.args.kwonlyargs)
+        return self._named_object(decorator) is asked and not any(more)
+
+    def _named_object(self, node: Any) -> Any:
+        """What `cache` or `functools.cache` is; None for what is no such name."""
+        try:
+            if isinstance(node, gast.Attribute):
+                return getattr(self._named_object(node.value), node.attr, None)
+            return self._object(node.id) if isinstance(node, gast.Name) else None
+        except KeyError:
+            return None
 
     def _generated(
         self, node: gast.FunctionDef, known: Survey, inside: StatementReader, origin: ir.Origin

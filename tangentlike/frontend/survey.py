@@ -4,6 +4,7 @@ and what it imports itself.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping
@@ -285,3 +286,53 @@ def _root(expr: Any) -> str:
     while isinstance(expr, gast.Attribute | gast.Subscript):
         expr = expr.value
     return expr.id if isinstance(expr, gast.Name) else ""
+
+
+# --------------------------------------------------------------------------------------------------
+# Functions that keep their results.
+#
+# @functools.cache                f_memo = {}
+# def f(i, j):                    def f(i, j):
+#                                     if argument_key((i, j)) in f_memo:
+#                                         return f_memo[argument_key((i, j))]
+#     return g(i) * f(i, j - 1)       result = g(i) * f(i, j - 1)
+#                                     f_memo[argument_key((i, j))] = result
+#                                     return result
+
+
+def memoized(node: Any, memo: str, result: str, key: str) -> Any:
+    """What a definition that has the decorator is without it: the function keeps its results in the
+    dict `memo` and names them `result`; `key` names what makes a key of its arguments."""
+    node = copy.deepcopy(node)
+    asked = f"{key}(({''.join(f'{name}, ' for name in parameter_names(node.args))}))"
+    kept = f"{memo}[{asked}]"
+
+    def code(text: str, place: Any) -> list[Any]:
+        made = gast.parse(text).body
+        for part in (inner for stmt in made for inner in gast.walk(stmt)):
+            gast.copy_location(part, place)
+        return list(made)
+
+    def keeping(stmts: list[Any]) -> list[Any]:
+        out: list[Any] = []
+        for stmt in stmts:
+            if isinstance(stmt, gast.Return):
+                first, *rest = code(f"{result} = None\n{kept} = {result}", stmt)
+                first.value = stmt.value or first.value
+                stmt.value = gast.copy_location(gast.Name(result, gast.Load(), None, None), stmt)
+                out += [first, *rest]
+            elif not isinstance(stmt, _DEFINITIONS):
+                for field in ("body", "orelse", "finalbody"):
+                    if getattr(stmt, field, None):
+                        setattr(stmt, field, keeping(getattr(stmt, field)))
+                for part in (*getattr(stmt, "handlers", ()), *getattr(stmt, "cases", ())):
+                    part.body = keeping(part.body)
+            out.append(stmt)
+        return out
+
+    first, last = node.body[0], node.body[-1]
+    found = code(f"if {asked} in {memo}:\n    return {kept}", first)
+    ended = [] if isinstance(last, gast.Return) else code(f"{kept} = None\nreturn None", last)
+    node.decorator_list = []
+    node.body = [*found, *keeping(node.body), *ended]
+    return node

@@ -29,6 +29,7 @@ def _zeros_kind(call: ir.Call, kind_of: KindOf) -> Kind:
 
 
 nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=_zeros_kind)
+nondifferentiable(runtime.argument_key, kind=other)
 nondifferentiable(runtime.missing_entry, kind=unknown)
 nondifferentiable(runtime.makes_entry, kind=lambda call, kind_of: BOOL)
 nondifferentiable(runtime.scalar_seed, kind=same_as(0))

@@ -74,6 +74,7 @@ from .calculus import (
 from .containers import (
     ExplicitDefaults,
     add_repeats,
+    argument_key,
     attributes_bar,
     column_lists,
     columns,

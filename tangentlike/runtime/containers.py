@@ -118,6 +118,25 @@ def existing_entry(x: Any, key: Any) -> Any:
     return ExplicitDefaults.__missing__(x, key) if makes_entry(x, key) else x[key]
 
 
+def argument_key(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a function that keeps its results finds them by.
+
+    Raises `TypeError` for floats: the result would be that of another variable of this value.
+
+    >>> argument_key((2, "a"))
+    (2, 'a')
+    """
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            argument_key(argument)
+        elif isinstance(argument, (float, complex, np.inexact)):
+            raise TypeError(
+                f"a function that keeps its results is given {argument!r}, and what it kept may "
+                "depend on another variable of this value: leave out its decorator"
+            )
+    return arguments
+
+
 def saved_entry(d: Any, key: Any) -> list[Any]:
     """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
     return [d[key]] if key in d else []
