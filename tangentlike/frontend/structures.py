@@ -363,19 +363,8 @@ def _stored(code: types.CodeType) -> tuple[str, ...]:
 # Methods of lists and dicts that derivatives call, and that a class may have of its own.
 _OF_ITEMS = frozenset(
     ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__missing__", "get")
-    + (
-        "items",
-        "keys",
-        "values",
-        "update",
-        "setdefault",
-        "pop",
-        "popitem",
-        "append",
-        "extend",
-        "insert",
-        "clear",
-    )
+    + ("items", "keys", "values", "update", "setdefault", "pop", "popitem", "append", "extend")
+    + ("insert", "clear")
 )
 
 

@@ -5,7 +5,6 @@ Rounding is here as well: its derivative is zero wherever it has one.
 
 from __future__ import annotations
 
-import array
 import importlib
 import math
 import operator
@@ -84,7 +83,7 @@ nondifferentiable(
     *(open, bytes, object, importlib.import_module),
     kind=other,
 )
-nondifferentiable(bytearray, array.array, kind=unknown)  # (they may be changed, as lists are)
+nondifferentiable(bytearray, kind=unknown)  # (it may be changed, as a list is)
 nondifferentiable(dir, str.split, str.rsplit, str.splitlines, kind=list_of_others)
 _COMPAT = "array_namespace device size is_array_api_obj is_writeable_array is_lazy_array"
 _COMPAT += "".join(f" is_{m}_array is_{m}_namespace" for m in ("numpy", "cupy", "torch", "jax"))

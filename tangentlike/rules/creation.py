@@ -1,5 +1,7 @@
 """Rules of functions that make arrays."""
 
+from array import array as typed_array
+
 import numpy as np
 
 from .. import ir, runtime
@@ -86,6 +88,12 @@ def array(y, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     else:
         y_dot = np.array(object_dot, dtype=float_dtype(y.dtype), ndmin=ndmin)
         object_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), object), object)
+
+
+@rule(typed_array, kind=unknown)
+def of_one_type(y, typecode, initializer=()):
+    y_dot = list(initializer_dot)
+    initializer_bar = nest_like(np.array(y_bar), initializer)
 
 
 @rule(

@@ -9,6 +9,7 @@ array([[0., 3.],
 
 from __future__ import annotations
 
+from array import array as typed_array
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from .sharing import (
     memory_extent,
     memory_owner,
     refuse_memory,
+    typed_owner,
     view_like,
 )
 
@@ -50,6 +52,7 @@ class Shadow:
     def of(self, x: Any) -> Any:
         """The adjoint of `x`: of an array a view, to be read and written; of a container the
         adjoints of what is in it."""
+        x = _entries(x)
         if is_array(x):
             return self._view(x)
         if isinstance(x, _NUMBERS):
@@ -72,21 +75,25 @@ class Shadow:
     def _part(self, x: Any) -> Any:
         if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
             refuse_memory(f"a {type(x).__name__}")
-        owner = memory_owner(x)
+        owner = _owner(x)
         found = self.blocks.get(id(owner))
         if found is None:
-            low, high = memory_extent(owner)
+            typed = isinstance(owner, typed_array)
+            low, high = memory_extent(_entries(owner) if typed else owner)
             block = bytes_like(x, high - low)
             known = isinstance(owner, np.ndarray)
             whole = view_like(owner, block, address(owner) - low) if known else None
             found = self.blocks[id(owner)] = owner, low, whole, block
         if owner is x and found[2].shape == x.shape:
             return found[2]
+        if isinstance(owner, typed_array) and _entries(owner).nbytes != found[3].nbytes:
+            refuse_memory("an array.array of which the length changes")
         return view_like(x, found[3], address(x) - found[1])
 
     def add(self, x: Any, g: Any) -> None:
         """Add `g` to the adjoint of `x`, summed over axes along which `x` was broadcast; entry by
         entry in containers."""
+        x = _entries(x)
         if isinstance(x, _NUMBERS):
             if g is not None:
                 known = self.numbers.get(id(x))
@@ -100,6 +107,7 @@ class Shadow:
                 _add(self._view(x), g)
         elif is_array(x):
             if g is not None and x.dtype.kind in "fc" and x.size:
+                g = np.asarray(g) if isinstance(g, list) else g  # (that of an `array.array`)
                 larger = np.ndim(g) > x.ndim or np.size(g) > x.size
                 _add(self._view(x), unbroadcast(g, x) if larger else g)
         else:
@@ -109,6 +117,7 @@ class Shadow:
     def take(self, x: Any, *made_of: Any) -> Any:
         """The adjoint of what a statement made, which is then forgotten. Zeros for what is, or is
         a view of, what it was made of: the adjoint is in place there."""
+        x = _entries(x)
         if type(x) is np.ndarray and x.base is None and not made_of:
             found = self.blocks.get(id(x))
             if found is not None and found[2].shape == x.shape:
@@ -117,8 +126,9 @@ class Shadow:
         return self._take(x, _identities(made_of))
 
     def _take(self, x: Any, known: set[int]) -> Any:
+        x = _entries(x)
         if is_array(x):
-            owner = memory_owner(x)
+            owner = _owner(x)
             if id(owner) in known or id(owner) not in self.blocks:
                 return _nothing_of(x)
             view = self._view(x)
@@ -144,7 +154,7 @@ class Shadow:
             if not is_array(leaf):
                 if id(leaf) not in known:
                     self.numbers[id(leaf)] = leaf, part
-            elif leaf.dtype.kind in "fc" and id(memory_owner(leaf)) not in known:
+            elif leaf.dtype.kind in "fc" and id(_owner(leaf)) not in known:
                 view = self._view(leaf)
                 view[...] = 0.0
                 _add(view, part)
@@ -154,6 +164,7 @@ class Shadow:
     def like(self, x: Any, g: Any) -> Any:
         """The adjoint of `x` as one of what was added to it, of the shape of `g`: `add`
         transposed."""
+        x = _entries(x)
         if isinstance(g, (list, tuple)):
             return [self.like(item, part) for item, part in zip(x, g, strict=True)]
         if isinstance(g, dict):
@@ -172,6 +183,7 @@ class Shadow:
     def add_at(self, base: Any, key: Any, item: Any = None, g: Any = None) -> None:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
         them that `item` is, or `g`. An item of a container, like a view, is itself."""
+        base = _entries(base)
         if not is_array(base):
             require_held(base, item)
             if g is not None:
@@ -183,12 +195,13 @@ class Shadow:
             view[key] += g
         elif g is not None:
             add_at(self._view(base), key, g)
-        elif not is_array(item) or memory_owner(item) is not memory_owner(base):
+        elif not is_array(item) or _owner(item) is not _owner(base):
             add_at(self._view(base), key, self.take(item))
 
     def take_at(self, base: Any, key: Any, value: Any = None) -> Any:
         """Reverse `base[key] = value`: the adjoint of the value, when that of the entries of an
         array is set to zero. What was put into a container has the adjoint itself."""
+        base = _entries(base)
         if not is_array(base):
             return self.take(value) if isinstance(value, _NUMBERS) else None
         whole = self._view(base)
@@ -204,17 +217,19 @@ class Shadow:
 
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
+        base = _entries(base)
         if not is_array(base):
             require_held(base, item)
             return None if g is None else self.like(item, g)
         if g is not None:
             return _like(self._view(base)[key], g)
-        if not is_array(item) or memory_owner(item) is not memory_owner(base):
+        if not is_array(item) or _owner(item) is not _owner(base):
             self.put(item, copy(self._view(base)[key]))
         return None
 
     def put_at(self, base: Any, key: Any, g: Any, value: Any = None) -> None:
         """`take_at` transposed: `g` is the adjoint of the entries."""
+        base = _entries(base)
         if is_array(base):
             whole = self._view(base)
             g = broadcast_like(g, whole[key]) * survivors(whole, key)
@@ -224,8 +239,24 @@ class Shadow:
             self.put(value, g)
 
 
+def _entries(x: Any) -> Any:
+    """An `array.array` of floats, which holds no objects, as an array of its memory; anything else
+    as it is."""
+    if isinstance(x, typed_array) and x.typecode in "fd" and len(x):
+        return np.frombuffer(x, x.typecode)
+    return x
+
+
+def _owner(x: Any) -> Any:
+    """What owns the memory of an array: another array, or an `array.array`."""
+    owner = memory_owner(x)
+    typed = typed_owner(owner)
+    return owner if typed is None else typed
+
+
 def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
     """The arrays and numbers in `x` with what belongs to each of them in `g`."""
+    x = _entries(x)
     if g is None:  # (it is in place already)
         return
     if is_array(x) or isinstance(x, _NUMBERS):
@@ -328,9 +359,9 @@ def _is_number(g: Any) -> bool:
 def _identities(values: Any) -> set[int]:
     """The ids of the numbers, and of the owners of the arrays, in some values."""
     found: set[int] = set()
-    for x in values:
+    for x in map(_entries, values):
         if is_array(x):
-            found.add(id(memory_owner(x)))
+            found.add(id(_owner(x)))
         elif isinstance(x, _NUMBERS):
             found.add(id(x))
         elif isinstance(x, (list, tuple, dict)):

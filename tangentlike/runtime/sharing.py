@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array as typed_array
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +20,8 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
     """
     if y is x if y_dot is x_dot else isinstance(y, _NUMBERS):  # (the usual cases first)
         return y_dot
+    if isinstance(x, typed_array) and isinstance(y, np.ndarray) and _shares(y, np.asarray(x)):
+        refuse_memory("an array over the memory of an array.array")
     arrays = all(hasattr(a, "shape") and hasattr(a, "dtype") for a in (y_dot, x_dot, y, x))
     if arrays and _shares(y, x) != _shares(y_dot, x_dot):
         if not _shares(y, x):
@@ -91,6 +94,13 @@ def memory_owner(x: Any) -> Any:
         if not isinstance(base, np.ndarray):
             return x
         x = base
+
+
+def typed_owner(owner: Any) -> Any:
+    """The `array.array` that an array without an owner of its own lies in; None for all others."""
+    memory = getattr(owner, "base", None)
+    memory = memory.obj if isinstance(memory, memoryview) else memory
+    return memory if isinstance(memory, typed_array) else None
 
 
 def address(x: Any) -> int:

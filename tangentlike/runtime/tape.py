@@ -21,6 +21,7 @@ from .sharing import (
     memory_extent,
     memory_owner,
     says_where,
+    typed_owner,
     view_like,
 )
 
@@ -83,6 +84,11 @@ def _copied_array(x: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     if x.size == 0:
         return x.copy()
     owner = memory_owner(x)
+    typed = typed_owner(owner)
+    if typed is not None:
+        start = address(np.frombuffer(typed, typed.typecode))
+        there = _copied(typed, made, True)
+        return np.ndarray(x.shape, x.dtype, there, address(x) - start, x.strides)
     known = made.get(-id(owner))  # the negative key: the memory behind the copies of its views
     if known is None:
         low, high = memory_extent(owner)
