@@ -199,6 +199,9 @@ CHANGED = Subject(
             "<X> = q[0].w + q[1].c * q[1].w",
         ),
         ("q = Part([<S>], <T>)", "q.w.append(<F>)", "q.w[0] = q.c", "<Y> = q.w[1] * q.w[0]"),
+        # arrays of Python's own
+        ("p = array.array('d', <V>)", "q = [p]", "p[1] += q[0][0] * <S>", "<Y> = q[0][1] * p[2]"),
+        ("p = array.array('d', [<S>, <T>])", "put_in(p, 0, p[1] * <S>)", "<Y> = p[0] * p[1]"),
         # dicts that get an entry where they are read
         (
             "p = given_back(collections.defaultdict(float))",
@@ -224,6 +227,8 @@ CHANGED = Subject(
         ("for u0, u0 in zip(<V>, <W>):", "    <Y> = u0 * <S>"),
     ),
     (
+        ("array.", "import array\n"),
+        ("collections.", "import collections\n"),
         ("list_of(", "def list_of(p, c):\n    return [c, p[0] * c, np.sum(p) * 0.1]\n"),
         ("pushed(", "def pushed(p, v):\n    return p.append(v)\n"),
         ("popped(", "def popped(p, c):\n    if p:\n        return p.pop() * c\n    return c\n"),
@@ -257,6 +262,14 @@ AGAIN = Subject(
         ("<Y> = 0.1 * np.sum(<V> * <V>)", "<V>[1] = <F>", "<Z> = 0.1 * np.sum(<V> * <V>)"),
         ("p = <V>[1:] * <S>", "<V>[2] *= 0.5", "q = <V>[1:] * <S>", "<Y> = 0.2 * np.sum(p * q)"),
         ("u0 = np.sin(<S>)", "<S> = <F>", "<Y> = np.sin(<S>) * u0"),
+        (
+            "@functools.cache",
+            "def f1(k1):",
+            "    if k1 < 1:",
+            "        return <V>[k1]",
+            "    return f1(k1 - 1) * <S> + 0.1 * f1(0)",
+            "<Y> = f1(3) * f1(2)",
+        ),
         ("p = np.tanh(<M> @ <V>)", "<M>[0] *= 0.5", "<X> = p * np.tanh(<M> @ <V>)"),
         (
             "for k1 in range(3):",

@@ -71,8 +71,6 @@ def grows_in_its_loop(x):
         known_by_a_second_name,
         copied,
         counted_from_another,
-        entry_made_by_a_test,
-        seen_as_what_it_is,
         grows_in_its_loop,
     ],
     ids=lambda fn: fn.__name__,
@@ -82,6 +80,16 @@ def test_other_uses_are_refused(fn, mode):
     message = "used in another way than a list or dict|in a loop over `q`|memory that may be shared"
     with pytest.raises(tl.UnsupportedError, match=message):
         str(tl.autodiff(fn, mode=mode, strict=True).source)
+
+
+@pytest.mark.parametrize("mode", [tl.grad, lambda f: lambda x: tl.jvp(f, (x,), (x,))])
+def test_an_entry_that_a_test_makes_is_refused_when_it_does(mode):
+    with pytest.raises(tl.UnsupportedError, match="an entry 'a' is made"):
+        mode(entry_made_by_a_test)(X.copy())
+
+
+def test_what_is_asked_for_its_class():
+    tl.check_grads(seen_as_what_it_is, (X.copy(),), order=2)
 
 
 def test_keys_that_are_tuples_do_not_make_it_an_array():
