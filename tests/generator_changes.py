@@ -338,7 +338,7 @@ AGAIN = Subject(
         ),
         # generators
         ("<Y> = 0.2 * sum(grown(<V>, <S>))",),
-        ("for x1 in grown(<V>, <S>):", "    if x1 > 0.3:", "        break", "    <Y> = x1 * 0.5"),
+        ("for x1 in grown(<V>, <S>):", "    <Y> = x1 * 0.5", "    if x1 > 0.3:", "        break"),
         ("p = list(grown(<V>, <S>))", "<Y> = p[0] * p[-1]"),
         ("for k1, x1 in enumerate(grown(<V>, <S>)):", "    <W>[k1] = x1 * 0.5"),
         ("q = <V> * 1.0", "for k1, x1 in enumerate(taken_of(q)):", "    q[k1 + 1] = x1", "<X> = q"),
