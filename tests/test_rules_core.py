@@ -362,3 +362,4 @@ CORE = ("broadcasting", "containers", "kinks", "mutation")
 # What stands as a statement; `conj` marks what a template decides.
 STATEMENTS = ("add_at", "conj", "put_contents", "put_inside", "put_item", "update_in_place")
 STATEMENTS += ("restore_entry", "saved_entry")
+STATEMENTS += ("ExplicitDefaults", "existing_entry")  # (a class of dicts, and a function to read)

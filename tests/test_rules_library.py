@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,7 @@ ELSEWHERE = {
     *(np.asanyarray, np.asfortranarray, np.sort_complex, getattr(np, "unique_values", None)),
     *(getattr(np, f"unique_{what}", None) for what in ("all", "counts", "inverse")),
     *(np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided),
+    array.array,
     vars(np).get("row_stack"),
     vars(np).get("trapz"),  # what NumPy 2.2 still calls trapezoid
 }
