@@ -339,7 +339,8 @@ def may_make_entries(made_by: Any) -> bool:
 def _named_values(fn: types.FunctionType, code: types.CodeType) -> Iterator[Any]:
     """What the names in some code of a function stand for, those of attributes of modules too."""
     named = [fn.__globals__[name] for name in code.co_names if name in fn.__globals__]
-    named += inspect.getclosurevars(fn).nonlocals.values() if fn.__closure__ else ()
+    if code is fn.__code__ and fn.__closure__:
+        named += inspect.getclosurevars(fn).nonlocals.values()
     yield from named
     if "defaultdict" in code.co_names and any(value is collections for value in named):
         yield collections.defaultdict

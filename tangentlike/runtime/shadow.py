@@ -78,8 +78,7 @@ class Shadow:
         owner = _owner(x)
         found = self.blocks.get(id(owner))
         if found is None:
-            typed = isinstance(owner, typed_array)
-            low, high = memory_extent(_entries(owner) if typed else owner)
+            low, high = memory_extent(_entries(owner))
             block = bytes_like(x, high - low)
             known = isinstance(owner, np.ndarray)
             whole = view_like(owner, block, address(owner) - low) if known else None
@@ -117,7 +116,6 @@ class Shadow:
     def take(self, x: Any, *made_of: Any) -> Any:
         """The adjoint of what a statement made, which is then forgotten. Zeros for what is, or is
         a view of, what it was made of: the adjoint is in place there."""
-        x = _entries(x)
         if type(x) is np.ndarray and x.base is None and not made_of:
             found = self.blocks.get(id(x))
             if found is not None and found[2].shape == x.shape:
