@@ -287,12 +287,13 @@ REFUSING = frozenset(
 
 Watcher = Callable[[Any, Callable[..., Any]], Callable[..., Any]]
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+watched_by = _WATCHER.get
 
 
 def replaced(derivation: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """What runs for a function of a derivation: the function itself, or its compiled form, unless
     somebody watches."""
-    watcher = _WATCHER.get()
+    watcher = watched_by()
     if watcher is not None:
         return watcher(derivation, function)
     return derivation.derived.compiled or function

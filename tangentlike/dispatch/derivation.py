@@ -78,7 +78,7 @@ class Derivation:
         self._parts = parts_of(primal.function)
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self._derived: Derived | None = None
-        self._better: Derivation | None = None  # which a call has shown to be needed
+        self.better: Derivation | None = None  # which a call has shown to be needed
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
@@ -575,8 +575,8 @@ class Derivation:
         of the derivative which allows for that."""
         __tracebackhide__ = True
         derived = self._derived or self.derived
-        if self._better is not None:
-            return self._better.call(args, self._seeds_for(self._better, kwargs))
+        if self.better is not None:
+            return self.better.call(args, self._seeds_for(self.better, kwargs))
         refused: UnsupportedError | None = None
         try:
             found = self.run(derived.functions[-1], args, kwargs)
@@ -599,8 +599,8 @@ class Derivation:
         """What the emitted function gave; if that is complex, what the derivative gives that
         allows for it."""
         if (self._derived or self.derived).real and leaves.is_complex(found):
-            self._better = self.for_complex
-            return self._better.call(args, self._seeds_for(self._better, kwargs))
+            self.better = self.for_complex
+            return self.better.call(args, self._seeds_for(self.better, kwargs))
         return found
 
     @cached_property
@@ -626,11 +626,6 @@ class Derivation:
         """Whether values of arguments, not only their types, choose what serves a call."""
         return bool(self._asked)
 
-    @property
-    def is_improved(self) -> bool:
-        """Whether a call has shown that another derivative is needed."""
-        return self._better is not None
-
     def _seeds_for(self, other: Derivation, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments by keyword as another of these derivatives names its seeds."""
         if not kwargs:
@@ -643,8 +638,8 @@ class Derivation:
     ) -> tuple[Derivation, Any, Any]:
         """The forward function of a pair, called: the derivation that it is of, value and tape."""
         __tracebackhide__ = True
-        if self._better is not None:
-            return self._better.recorded(args, kwargs)
+        if self.better is not None:
+            return self.better.recorded(args, kwargs)
         forward, _ = functions_of(self.derived)
         try:
             return self, *self.run(forward, args, kwargs)
@@ -659,7 +654,7 @@ class Derivation:
         if refusal.method and self._may_run_again and refusal.method not in self.request.looked_up:
             with contextlib.suppress(TangentlikeError):
                 better = self.looking_up(refusal.method)
-                found, self._better = run(better), better
+                found, self.better = run(better), better
                 return found
         if refusal.of_names and self._has_identity:
             with contextlib.suppress(TangentlikeError):

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import TangentlikeError, UnsupportedError
 from ..pytree import leaves
 from ..pytree.layouts import forms
 from ..runtime import Mirror, NotDifferentiated
-from .blame import replaced
+from .blame import watched_by
 from .derivation import Derivation
 
 _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -65,44 +65,26 @@ def repeated_call(
     described = forms(args, {})
     if described is None:
         return None
-    known = chosen.questions.get(tuple(described))
-    if known is None:
-        compiled, bare = chosen.derived.compiled is not None, derivation.request.bare
-        made = _questions(args, places, compiled, bare)
-        known = chosen.questions.put(tuple(described), made)
-    if not known:
+    call_for = chosen.questions.get(tuple(described))
+    if call_for is None:
+        compiled, request = chosen.derived.compiled is not None, derivation.request
+        of_value = request.mode == "value_and_grad"
+        call_for = _written(args, places, compiled, request.bare, of_value)
+        chosen.questions.put(tuple(described), call_for)
+    if not call_for:
         return None
-    alike, own = known
-    emitted, of_value = chosen.derived.functions[-1], derivation.request.mode == "value_and_grad"
-    holds = chosen.derived.meanings.hold if chosen.primal.inner is None else chosen.holds
+    derived = chosen.derived
+    holds = derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
-    def call(args: tuple[Any, ...]) -> Any:
-        __tracebackhide__ = True
-        if not alike(args) or not holds() or chosen.is_improved:
-            return OTHER
-        refused = None
-        try:
-            found = replaced(chosen, emitted)(*args)
-        except (Exception, NotDifferentiated) as raised:
-            refused = chosen.explained(raised)
-            if refused is None:
-                raise
-        if isinstance(refused, UnsupportedError):
-            return shaped(args, {}, chosen.called_instead(refused, args, {}))
-        if refused is not None:
-            raise refused from None
-        if of_value:
-            value, bars = found
-            bars = own(args, bars) if type(value) in _NUMBERS else OTHER
-            if bars is not OTHER:
-                return value, bars
-        else:
-            bars = own(args, found)
-            if bars is not OTHER:
-                return bars
+    def general(args: tuple[Any, ...], found: Any) -> Any:
         return shaped(args, {}, chosen.real_or_again(found, args, {}))
 
-    return call
+    def instead(refused: TangentlikeError, args: tuple[Any, ...]) -> Any:
+        if not isinstance(refused, UnsupportedError):
+            raise refused from None
+        return shaped(args, {}, chosen.called_instead(refused, args, {}))
+
+    return call_for(derived.compiled or derived.function, holds, chosen, general, instead)
 
 
 class _NotPlain(Exception):
@@ -112,26 +94,49 @@ class _NotPlain(Exception):
 _MOST_PARTS = 64  # (the questions are as long as the arguments have parts)
 _MOST_PAIRS = 16  # (above, whether arrays are others is asked of them all at once)
 _FEW = 4  # items of a list or tuple that are asked for one by one
-_Question = Callable[..., Any]
+_CallFor = Callable[..., Callable[[tuple[Any, ...]], Any]]
 
 
-def _questions(
-    args: tuple[Any, ...], places: tuple[int, ...], compiled: bool, bare: bool
-) -> tuple[_Question, _Question] | tuple[()]:
-    """Whether arguments are like these; and, of arguments and the adjoints of those at `places`
-    (`bare`: of the one there is), the caller's gradients, `OTHER` where more has to be asked. None
-    of the two where the arguments are of other kinds.
+_CALL = """
+def call_for(run, holds, chosen, general, instead):
+    def call(args):
+        __tracebackhide__ = True
+        {alike}
+        if not holds() or chosen.better is not None or watched_by() is not None:
+            return OTHER
+        try:
+            found = run(*args)
+        except (Exception, NotDifferentiated) as raised:
+            refused = chosen.explained(raised)
+            if refused is None:
+                raise
+        else:
+            {own}
+        return instead(refused, args)
+    return call
+"""
 
-    Both are written out: loops over parts take longer than all else that a call asks.
+
+def _written(
+    args: tuple[Any, ...], places: tuple[int, ...], compiled: bool, bare: bool, of_value: bool
+) -> _CallFor | tuple[()]:
+    """What makes the function for calls like this one, `OTHER` for arguments that are not like
+    these; adjoints of those at `places` (`bare`: of the one there is) of which more has to be asked
+    are left to `general`. None of it where the arguments are of other kinds.
+
+    It is written out: loops over parts take longer than all else that a call asks.
     """
     made, names = _Written(), [f"x{n}" for n in range(len(args))]
     bars = [f"bar{n}" for n in range(len(places))]
     made.test(f"len(args) == {len(args)}")
-    made.look(f"{_tuple(names)} = args")
+    made.alike.append(f"{_tuple(names)} = args")
+    bound = bars[0] if bare else _tuple(bars)
+    made.own.append(f"{f'value, {bound}' if of_value else bound} = found")
     try:
         for name, value in zip(names, args, strict=True):
             made.argument(name, value)
-        made.own.append(f"{bars[0] if bare else _tuple(bars)} = bars")
+        if of_value:
+            made.check("type(value) in numbers")
         results = [
             made.gradient(names[place], bar, args[place])
             for place, bar in zip(places, bars, strict=True)
@@ -139,9 +144,12 @@ def _questions(
     except _NotPlain:
         return ()
     made.ask_for_memory(compiled)
-    made.own.append(f"return {results[0] if bare else _tuple(results)}")
-    made.alike.append("return True")
-    return made.function("alike", "args", made.alike), made.function("own", "args, bars", made.own)
+    result = results[0] if bare else _tuple(results)
+    made.own.append(f"return value, {result}" if of_value else f"return {result}")
+    alike, own = "\n        ".join(made.alike), "\n            ".join(made.own)
+    exec(compile(_CALL.format(alike=alike, own=own), "<a repeated call>", "exec"), made.known)
+    call_for: _CallFor = made.known["call_for"]
+    return call_for
 
 
 def _tuple(texts: Sequence[str]) -> str:
@@ -149,24 +157,25 @@ def _tuple(texts: Sequence[str]) -> str:
 
 
 class _Written:
-    """The lines of the two questions, and what they name; `arrays` are names of arrays in the
-    arguments, `bars` of those among their adjoints."""
+    """The lines that ask whether arguments are `alike` and make the gradients the caller's `own`,
+    and what they name; `arrays` are names of arrays in the arguments, `bars` of those among their
+    adjoints."""
 
     def __init__(self) -> None:
         self.known: dict[str, Any] = {
             **{"ndarray": np.ndarray, "numbers": _NUMBERS, "Mirror": Mirror, "OTHER": OTHER},
-            **{"is_apart": leaves.is_apart, "is_base": _is_base, "with_fields": _with_fields},
+            **{
+                "may_share": np.may_share_memory,
+                "is_base": _is_base,
+                "owner_of": _owner_of,
+                "with_fields": _with_fields,
+            },
+            **{"NotDifferentiated": NotDifferentiated, "watched_by": watched_by},
         }
         self.alike: list[str] = []
         self.own: list[str] = []
         self.arrays: list[str] = []
         self.bars: list[str] = []
-
-    def function(self, name: str, params: str, lines: list[str]) -> _Question:
-        text = "\n    ".join([f"def {name}({params}):", *lines])
-        exec(compile(text, "<questions of a repeated call>", "exec"), self.known)
-        made: _Question = self.known[name]
-        return made
 
     def constant(self, value: Any) -> str:
         """A name for a value that a question compares with."""
@@ -175,15 +184,10 @@ class _Written:
         return name
 
     def test(self, condition: str) -> None:
-        self.alike.append(f"if not ({condition}): return False")
+        self.alike.append(f"if not ({condition}): return OTHER")
 
     def check(self, condition: str) -> None:
-        self.own.append(f"if not ({condition}): return OTHER")
-
-    def look(self, line: str) -> None:
-        """What both functions need."""
-        self.alike.append(line)
-        self.own.append(line)
+        self.own.append(f"if not ({condition}): return general(args, found)")
 
     # ----------------------------------------------------------------------- arguments
 
@@ -224,7 +228,7 @@ class _Written:
             fields = leaves.plain_fields(value)
             if fields is None:
                 raise _NotPlain
-            self.look(f"{name}_dict = {name}.__dict__")
+            self.alike.append(f"{name}_dict = {name}.__dict__")
             self.test(f"[*{name}_dict] == {self.constant([*fields])}")
             self._parts(name, [*fields.values()], f"{name}_dict.values()")
 
@@ -233,7 +237,7 @@ class _Written:
         if len(self.alike) + len(values) > 2 * _MOST_PARTS:
             raise _NotPlain
         if names:
-            self.look(f"{', '.join(names)}, = {found}")
+            self.alike.append(f"{', '.join(names)}, = {found}")
         for part, value in zip(names, values, strict=True):
             self.argument(part, value)
 
@@ -295,18 +299,22 @@ class _Written:
         return found
 
     def ask_for_memory(self, compiled: bool) -> None:
-        """Ask whether the arrays among the adjoints own their memory and are no others. (Those of
-        `compiled` code have their memory from elsewhere.)"""
+        """Ask whether the arrays among the adjoints have memory of their own that is no other's.
+        (Those of `compiled` code have theirs from elsewhere.)"""
         others = [*self.arrays]
         few = len(self.bars) * len(others) <= _MOST_PAIRS
         for bar in self.bars:
             if compiled:
-                self.check(f"is_apart({bar}, {_tuple(others)})")
-            else:
-                self.check(f"{bar}.base is None")
-            if few and not compiled:
-                self.check(" and ".join(f"{bar} is not {other}" for other in others))
-            others.append(bar)
+                self.check(f"not isinstance({bar}.base, ndarray) and {bar}.flags.writeable")
+                for other in others:
+                    self.check(f"not may_share({bar}, {other})")
+                others.append(bar)
+                continue
+            owner = f"{bar}_owner"
+            self.own.append(f"{owner} = {bar} if {bar}.base is None else owner_of({bar})")
+            different = [f"{owner} is not {other}" for other in ("None", *(others if few else ()))]
+            self.check(" and ".join(different))
+            others.append(owner)
         if not few and not compiled:
             before, after = (
                 f"len({{{', '.join(f'id({name})' for name in names)}}})"
@@ -315,7 +323,7 @@ class _Written:
             self.check(f"{before} + {len(self.bars)} == {after}")
         views = " or ".join(f"{name}.base is not None" for name in self.arrays)
         if self.bars:
-            both = f"{_tuple(self.bars)}, {_tuple(self.arrays)}"
+            both = f"{_tuple(others[len(self.arrays) :])}, {_tuple(self.arrays)}"
             self.check(f"not (({views}) and is_base({both}))")
 
 
@@ -334,6 +342,14 @@ def _with_fields(value: Any, items: list[Any]) -> Any:
 def _is_long(value: Any) -> bool:
     """Whether a list or tuple of plain values is asked for as a whole."""
     return len(value) > _FEW and leaves.is_flat(value)
+
+
+def _owner_of(view: Any) -> Any:
+    """The array that has the memory of a view that may be written; None where there is none."""
+    owner = view
+    while type(owner.base) is np.ndarray:
+        owner = owner.base
+    return owner if owner.flags.owndata and view.flags.writeable else None
 
 
 def _is_base(bars: Any, args: tuple[Any, ...]) -> bool:

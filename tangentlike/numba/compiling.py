@@ -129,8 +129,10 @@ class _Reach:
 
     def holds(self) -> bool:
         """Whether what is read outside is what it was."""
-        functions = all(read() is known for read, known in self._functions)
-        return functions and all(_is_same(read(), known) for read, known in self.outer)
+        for read, known in self._functions:
+            if read() is not known:
+                return False
+        return not self.outer or all(_is_same(read(), known) for read, known in self.outer)
 
     def dispatcher(self) -> Any:
         """Numba's object for the function; nothing is compiled yet."""

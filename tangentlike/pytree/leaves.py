@@ -446,15 +446,6 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def is_apart(array: Any, others: Iterable[Any]) -> bool:
-    """Whether an array that a compiled function gave may be written, and shares no memory with the
-    others (by their bounds)."""
-    if array.base is not None and isinstance(array.base, np.ndarray):
-        return False
-    shared = any(np.may_share_memory(array, x) for x in others if type(x) is np.ndarray)
-    return not shared and bool(array.flags.writeable)
-
-
 # ---------------------------------------------------------------------------- what comes in
 
 
