@@ -120,7 +120,8 @@ def extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
 def product_of_others(x: Any, axis: Any = None) -> Any:
     """For each entry the product of the others along `axis`, right with zeros.
 
-    The product of what stands before times the product of what stands after.
+    The product of all divided by it where that loses nothing; else the product of what stands
+    before times the product of what stands after.
 
     >>> product_of_others(np.array([2.0, 0.0, 5.0]))
     array([ 0., 10.,  0.])
@@ -129,6 +130,9 @@ def product_of_others(x: Any, axis: Any = None) -> Any:
     rank = len(shape)
     if not rank:
         return np.ones_like(x)
+    product = np.prod(x, axis=axis, keepdims=True)
+    if _is_divisible(product):
+        return product / x
     if axis is None:
         axes = tuple(range(rank))
     else:
@@ -144,6 +148,15 @@ def product_of_others(x: Any, axis: Any = None) -> Any:
     after = np.cumprod(np.concatenate([ones, lanes[:, :0:-1]], axis=1), axis=1)[:, ::-1]
     others = np.reshape(before * after, tuple(shape[i] for i in order))
     return np.transpose(others, tuple(sorted(range(rank), key=lambda i: order[i])))
+
+
+def _is_divisible(product: Any) -> bool:
+    """Whether no digit was lost in products: none is zero or below the normal numbers, or
+    infinite."""
+    if product.dtype.kind not in "fc":
+        return False
+    least = np.finfo(product.dtype).tiny
+    return bool(np.all((np.abs(product) >= least) & np.isfinite(product)))
 
 
 def uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
