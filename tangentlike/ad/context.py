@@ -20,7 +20,7 @@ from ..frontend.operands import BINARY, UPDATE
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..rules.bind import Instance
-from ..rules.book import Rule, RuleBook
+from ..rules.book import KindOf, Rule, RuleBook
 from ..rules.twins import module_function
 from ..runtime.records import attribute_of
 from .specialize.callees import Callees
@@ -94,10 +94,10 @@ class Context:
         asked = getattr(self.book, "is_callee", None)
         return asked is not None and bool(asked(obj))
 
-    def bind(self, rule: Rule, call: ir.Expr) -> Instance:
-        """The rule's lines for one call of this function."""
+    def bind(self, rule: Rule, call: ir.Expr, kind_of: KindOf | None = None) -> Instance:
+        """The rule's lines for one call of this function; `kind_of`: what is known where it is."""
         assert isinstance(call, ir.Call | ir.Attribute)
-        return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
+        return rule.bind(call, kind_of or self.kind_of, self.numpy_alias, self.real)
 
     def is_constant(self, expr: ir.Expr) -> bool:
         """Whether an operation's result carries no derivative whatever it is given."""

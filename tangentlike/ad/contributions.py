@@ -17,6 +17,7 @@ from ..analysis.refusals import unknown_class
 from ..errors import InternalError, Place, UnsupportedError
 from ..ir.kind import UNKNOWN
 from ..rules.bind import Instance
+from ..rules.book import KindOf
 from ..rules.index_kinds import key_parts
 from .context import ADD, Context
 from .loops import is_call
@@ -65,9 +66,11 @@ def chain_of(
     result_bar: ir.Expr,
     context: Context,
     by_position: Collection[str] = (),
+    kind_of: KindOf | None = None,
 ) -> Chain:
     """The chain rule for `y = op(a, b)` with `y_bar` given as an expression. Adjoints of the names
-    `by_position` may be plain tuples where the values are namedtuples."""
+    `by_position` may be plain tuples where the values are namedtuples; `kind_of` tells
+    what is known where the statement stands."""
     value = stmt.value
     match value:
         case ir.Var(name):
@@ -97,7 +100,7 @@ def chain_of(
                 "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
             )
         raise InternalError("reverse", f"no rule for what is done with `{read[0]}`")
-    instance = context.bind(rule, value)
+    instance = context.bind(rule, value, kind_of)
     return _by_rule(stmt, instance, active, result_bar, context)
 
 

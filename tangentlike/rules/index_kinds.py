@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +20,8 @@ from .decisions import is_literal, literal
 from .kinds_of import broadcast
 
 _KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
+_WHOLE = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg)
+NUMBERED = "@"  # in a name of what another stands for while a block is executed once
 TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
 
 
@@ -204,16 +207,22 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
 
 
 def sliced(size: Dim, part: ir.Slice) -> Dim:
-    """The size that a slice leaves of an axis; None where a bound is not a literal.
+    """The size that a slice leaves of an axis; None where a bound is neither a literal nor made
+    of names that stand for one number each.
 
     >>> sliced("n", ir.Slice(ir.Const(1), ir.Const(-1))), sliced("n", ir.Slice(ir.Const(2)))
     ('n-2', 'n-2')
+    >>> sliced("n", ir.Slice(None, ir.Var("i@2"))), sliced("n", ir.Slice(None, ir.Var("i")))
+    ('n[:i@2:]', None)
     """
     bounds = _literal_bounds(part)
     if part == ir.Slice():
         return size
-    if size is None or size == MANY or bounds is None:
+    if size is None or size == MANY:
         return None
+    if bounds is None:
+        texts = [bound_text(bound) for bound in (part.lower, part.upper, part.step)]
+        return None if None in texts else f"{size}[{':'.join(map(str, texts))}]"
     if isinstance(size, int):
         return len(range(size)[slice(*bounds)])
     lower, upper, step = bounds
@@ -227,6 +236,25 @@ def sliced(size: Dim, part: ir.Slice) -> Dim:
     if known is None:
         return f"{size}-{dropped}" if dropped else size
     return f"{known['whole']}-{int(known['count']) + dropped}"
+
+
+def bound_text(bound: ir.Expr | None) -> str | None:
+    """The text of a bound of a slice, which says what number it is; None where none does.
+
+    >>> bound_text(ir.Call(ir.Ref("-", operator.sub), (ir.Var("i@2"), ir.Const(1))))
+    '(- i@2 1)'
+    """
+    match bound:
+        case None:
+            return ""
+        case ir.Var(name):
+            return name if NUMBERED in name else None
+        case ir.Const(value):
+            return str(value) if type(value) is int else None
+        case ir.Call(ir.Ref(text=sign, obj=obj), args, ()) if obj in _WHOLE:
+            texts = [bound_text(arg) for arg in args]
+            return None if None in texts else f"({sign} {' '.join(map(str, texts))})"
+    return None
 
 
 def _dropped(bounds: tuple[int | None, int | None, int]) -> int | None:

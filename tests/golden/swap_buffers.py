@@ -28,8 +28,8 @@ def swap_buffers_grad(a: np.ndarray, n):
         a_bar = a_old_bar
         b[1:] = b_saved.pop()
         product_bar = unbroadcast(b_bar[1:], product)  # b[1:] = a[:-1] * a[1:]
-        a_part_bar = unbroadcast(product_bar * a[1:], a[:-1])
-        a_part2_bar = unbroadcast(product_bar * a[:-1], a[1:])
+        a_part_bar = product_bar * a[1:]
+        a_part2_bar = product_bar * a[:-1]
         b_bar[1:] = 0.0
         a_old_bar[1:] += a_part2_bar
         a_old_bar[:-1] += a_part_bar

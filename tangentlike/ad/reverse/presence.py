@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterator
 
 from ... import ir
+from ...analysis.local_kinds import LocalKinds
 from ...analysis.regions import Regions, UnreadEntries
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, entry_is_there
@@ -51,12 +52,19 @@ class Presence:
         sources = self.context.sources()
         return UnreadEntries(self.facts, self.adjoints.aliases, regions, sources)
 
+    @functools.cached_property
+    def local(self) -> LocalKinds:
+        """What is known where statements stand."""
+        facts, context = self.facts, self.context
+        return LocalKinds(facts.function, facts.index, context.kinds, context.book)
+
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
         number = self.facts.number(stmt)
         if number not in self._chains:
             bar = self.result_bar(stmt.target)
-            chain = chain_of(stmt, self.active, bar, self.context, self._by_position)
+            here = self.local.at(stmt)
+            chain = chain_of(stmt, self.active, bar, self.context, self._by_position, here)
             self._chains[number] = chain
         return self._chains[number]
 

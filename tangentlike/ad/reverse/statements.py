@@ -165,8 +165,30 @@ class Statements:
         if whole.grown is not None:  # (here it has)
             whole = self.context.kind_of(stmt.value)
         summed = of_grown if self._begins_stated(c.name) else plain_sum
-        value = summed(c.value, whole, self.context)
+        value = self._dot(c.value, stmt) or summed(c.value, whole, self.context)
         return c if value is c.value else dataclasses.replace(c, value=value)
+
+    def _dot(self, value: ir.Expr, stmt: ir.Assign) -> ir.Expr | None:
+        """`y_bar @ x` for the sum of `y_bar * x` of vectors, `np.vdot(y_bar, x)` of other arrays,
+        that are equally long where they stand (of those that always are,
+        `codegen.optimize.contracted` makes products)."""
+        y, known, here = (
+            ir.Var(str(stmt.target)),
+            self.context.kind_of,
+            self.presence.local.at(stmt),
+        )
+        bar = self.adjoints.bar(y.name)
+        match value:
+            case ir.Call(ir.Ref(), (ir.Call(fn, (g, ir.Var() as x)), like), ()) if (
+                is_call(value, self.context.helper("unbroadcast").obj) and fn == MUL and g == bar
+            ):
+                whole, alike = here(stmt.value), here(x).same_shape(here(stmt.value))
+                alike = alike and not known(x).same_shape(known(y))
+                full = self.context.real and self.adjoints.state.get(y.name) != NARROW
+                if full and alike and whole.rank and here(like).form == "number":
+                    dot = _MATMUL if whole.rank == 1 else self.context.numpy("vdot")
+                    return ir.Call(dot, (bar, x), (), value.at)
+        return None
 
     def _begins_stated(self, name: str) -> bool:
         """Whether a value is an array, but for numbers that the program states."""
@@ -370,7 +392,7 @@ class Statements:
 
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
-        kind_of = self.context.kind_of
+        kind_of = self.presence.local.at(stmt)
         one_place = kind_of(stmt.target.base).form in ("list", "dict")
         if not one_place:
             whole, entry = entry, _entry_for(kind_of(stmt.value), entry, kind_of(stmt.target))
@@ -417,8 +439,8 @@ class Statements:
         entry: ir.Expr = adjoints.adjoint(_name_of(stmt.target))
         if isinstance(stmt.target, ir.Index):
             entry = ir.Index(entry, stmt.target.key)
-        written = self.context.kind_of(stmt.target)
-        stored = self.context.kind_of(stmt.value)
+        kind_of = self.presence.local.at(stmt)
+        written, stored = kind_of(stmt.target), kind_of(stmt.value)
         if isinstance(entry, ir.Index):
             entry = self._surviving(_entry_for(stored, entry, written))
         if stmt.op.obj is ISUB.obj:
@@ -559,6 +581,7 @@ def _name_of(target: ir.Expr) -> str:
 # Sums over broadcast axes, written out where it is known which they are.
 
 _NEG = ir.Ref("-", operator.neg)
+_MATMUL = ir.Ref("@", operator.matmul)
 
 
 def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -31,10 +31,10 @@ from ...ir.names import Names
 from ...rules.index_kinds import index_kind, key_parts
 from ...runtime import add_at, cholesky_bar, inverse_of_lower
 from .accumulate import IADD, ISUB
-from .algebra import Product, build, build_sum, ordered, product_of, terms_of
+from .algebra import MUL, Product, build, build_sum, is_operation, ordered, product_of, terms_of
 from .analyses import Asking
 from .effects import effect_of, expr_effect
-from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name
+from .facts import Facts, numpy_name
 from .shapes import AxesOf
 from .sharing import sources
 
@@ -101,47 +101,18 @@ class _Contracting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.axes = AxesOf(function, facts)
-        self.scaled = set(self._scaled(function))
-        self.full = _full(function)
-        self.line = 0  # of the user's, that the statement belongs to
-        self.shaped: dict[str, ir.Expr] = {}  # names, and expressions whose shape they have
         parts = (part for s in ir.statements(function.body) for part in _names(s))
         self.names = Names((*function.param_names, *function.free, *parts))
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if ir.is_compound(stmt):
-            self.shaped.clear()
             new = self.nested(stmt)
-            self.shaped.clear()
             return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
         if stmt.origin.role == "adjoint":
-            self.line = stmt.origin.place.line
-            stmt = ir.map_statement(stmt, expr=self._dot)
-        self._note_shape(stmt)
+            stmt = ir.map_statement(stmt, expr=lambda e: self._numbers_first(self._dot(e)))
         return (stmt,)
 
     # ------------------------------------------------------------------- sums of products
-
-    def _note_shape(self, stmt: ir.Stmt) -> None:
-        """Remember what has the shape of which other value until either is bound anew."""
-        bound = set(ir.binds(stmt))
-        for name, like in list(self.shaped.items()):
-            if name in bound or not bound.isdisjoint(ir.names_in(like)):
-                del self.shaped[name]
-        match stmt:
-            case ir.Assign(target=str(name)):
-                whole = _shape_of(stmt.value)
-                if whole is not None and name not in ir.names_in(whole):
-                    self.shaped[name] = whole
-
-    def _scaled(self, function: ir.Function) -> Iterator[tuple[int, str, str]]:
-        """Lines of the user's that give a name a number times an array, which has its shape."""
-        for stmt in ir.statements(function.body):
-            match stmt:
-                case ir.Assign(target=str(name), value=ir.Call(ir.Ref(text="*"), (a, b), ())):
-                    for one, other in ((a, b), (b, a)):
-                        if self.axes.of(one) == () and isinstance(other, ir.Var):
-                            yield stmt.origin.place.line, name, other.name
 
     def _dot(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)` of vectors, `np.vdot(a, b)` of other arrays."""
@@ -168,28 +139,27 @@ class _Contracting(Asking):
         numbers = (factor for factor in product.factors if axes[factor] == ())
         return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
 
+    def _numbers_first(self, expr: ir.Expr) -> ir.Expr:
+        """`2.0 * r * x_bar` for `2.0 * x_bar * r`, where `r` is a number: an array less is made."""
+        expr = ir.rebuild(expr, self._numbers_first)
+        if not is_operation(expr, MUL):
+            return expr
+        product = product_of(expr)
+        numbers = [factor for factor in product.factors if self.axes.of(factor) == ()]
+        arrays = [factor for factor in product.factors if factor not in numbers]
+        early = product.factors[: len(numbers)] == (*numbers,)
+        stated = product.coefficient not in (1, -1)
+        if product.divisors or early or not arrays or len(numbers) + stated < 2:
+            return expr
+        return build(Product(product.coefficient, (*numbers, *arrays)), lambda e: True)
+
     def _are_alike(self, first: ir.Expr, second: ir.Expr) -> bool:
         """Whether two factors surely have one shape, as no axis of the one is missing, or of
         length 1 where that of the other is longer."""
         axes, others = self.axes.of(first), self.axes.of(second)
         if axes is None or others is None or len(axes) != len(others):
             return False
-        if (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others)):
-            return True
-        if self._like(first) == self._like(second):
-            return True
-        return self._is_scaled(first, second) or self._is_scaled(second, first)
-
-    def _is_scaled(self, bar: ir.Expr, array: ir.Expr) -> bool:
-        """Whether it is the adjoint of a number times the array, in the line that says so."""
-        if not isinstance(bar, ir.Var) or not isinstance(array, ir.Var):
-            return False
-        primal = self.full.get(bar.name, "")
-        return (self.line, primal, array.name) in self.scaled
-
-    def _like(self, expr: ir.Expr) -> ir.Expr:
-        """Another expression that has the shape of this one now."""
-        return self.shaped.get(expr.name, expr) if isinstance(expr, ir.Var) else expr
+        return (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others))
 
     # ------------------------------------------------------------------ sums over a loop
 
@@ -334,32 +304,6 @@ class _Inverting(Asking):
 
 
 _INVERSE = ir.Ref("inverse_of_lower", inverse_of_lower)
-
-
-def _shape_of(expr: ir.Expr) -> ir.Expr | None:
-    """What a value is given the shape of."""
-    match expr:
-        case ir.Call(fn=ir.Ref(obj=obj), args=(_, like), kwargs=()):
-            return like if runtime_name(obj) == "unbroadcast" else None
-        case ir.Call(fn=ir.Ref(obj=obj), args=(like,), kwargs=()):
-            return like if numpy_name(obj) == "zeros_like" else None
-    return None
-
-
-def _full(function: ir.Function) -> dict[str, str]:
-    """Adjoints that have the shape of what they are of whenever they are bound, and that."""
-    found: dict[str, str] = {}
-    others: set[str] = set()
-    for stmt in ir.statements(function.body):
-        for name in ir.binds(stmt):
-            match = DERIVED_NAME.match(name)
-            value = stmt.value if isinstance(stmt, ir.Assign) else None
-            like = None if value is None else _shape_of(value)
-            if match is not None and like == ir.Var(match["primal"]):
-                found[name] = match["primal"]
-            else:
-                others.add(name)
-    return {name: primal for name, primal in found.items() if name not in others}
 
 
 def _names(stmt: ir.Stmt) -> frozenset[str]:
