@@ -247,7 +247,9 @@ class Recording:
             case ir.If():
                 first = self._block(stmt.body, needed, self.facts.block(stmt, 0))
                 second = self._block(stmt.orelse, needed, self.facts.block(stmt, 1))
-                bound = self.sets.mask(ir.binds(stmt))  # (of a `try`: whether it was run)
+                names = ir.binds(stmt)  # (of a `try`: whether it was run)
+                self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))
+                bound = self.sets.mask(names)
                 return (first | second) & ~bound | entry | self._header(stmt)
             case ir.For() | ir.While():
                 return self._loop(stmt, needed) | entry | self._header(stmt)

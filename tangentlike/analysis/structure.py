@@ -176,6 +176,13 @@ class Structure:
                     last = max(last, index.ends[loop] - 1)
         return last
 
+    def is_within(self, name: str, block: BlockKey) -> bool:
+        """Whether a name occurs in a block only, or in those inside of it."""
+        home = self.home[name]
+        while home not in (block, ROOT):
+            home = self.parent[home]
+        return home == block
+
     def is_local(self, name: str, block: BlockKey) -> bool:
         """Whether no value of `name` flows into `block` from outside or an earlier round."""
         return self.home.get(name) == block and not self.sets.has(self._live_in(block), name)

@@ -17,12 +17,11 @@ exceptions therefore pass.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import operator
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +34,7 @@ from ..ir import Attribute, Block, Call, Const, Do, Enter, Expr, Leave, Origin, 
 from ..ir.names import Names
 from .expressions import Lookup
 from .generators import is_generator_function
-from .jumps import contains_jump, ends_by_raising, names_constant, without_jumps
-from .nested import Assignment, Star
-from .operands import NOT
+from .jumps import contains_jump, without_jumps
 from .owners import is_numerical, is_ours, is_pythons
 from .resolve import Scope
 from .source import Source, find_definition
@@ -69,7 +66,7 @@ class Handler:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A whole `try` statement; `repeated` says that it stands in a loop.
+    """A whole `try` statement.
 
     `final` is what stands in `finally`, read twice: it runs after the body, and before an exception
     goes on.
@@ -80,7 +77,6 @@ class Attempt:
     orelse: ir.Block
     final: tuple[ir.Block, ir.Block]
     origin: ir.Origin
-    repeated: bool
 
     def lowered(self, names: Names) -> list[Any]:
         """The statements it stands for."""
@@ -124,61 +120,12 @@ class Attempt:
         names: Names,
         then: tuple[ir.Block, ir.Block],
     ) -> list[Any]:
-        """The attempt; `then` is what follows in it where all went well, and where not.
-
-        A body that changes something before its last statement is tried piece by piece, so that
-        what was done before an exception counts:
-
-            try:                            try:
-                a[0] = x * 2.0                  a[0] = x * 2.0
-                y = a[k]                    except IndexError: ...
-            except IndexError:      ->      if not failed:
-                y = a[0]                        try:
-                                                    y = a[k]
-                                                except IndexError: ...
-                                            if failed:
-                                                y = a[0]
-        """
+        """The attempt; `then` is what follows in it where all went well, and where not."""
         before, body, after = without_jumps(body, names)
         fine, handling = then
         failed = names.fresh("failed")
-        pieces = _pieces(body, handling)
-        then = ((*after, *fine), handling)
-        if len(pieces) == 1:
-            return [*before, self._piece(body, caught, (failed, error), names, then)]
-        made: list[Any] = []
-        flag = ""
-        for piece in pieces:
-            last, flag = flag, failed if piece is pieces[-1] else names.fresh(failed)
-            raised = names.fresh("raised") if error else ""
-            noted = (ir.Assign(error, ir.Var(raised), self.origin),) if error else ()
-            one: Any = self._piece(piece, caught, (flag, raised), names, ((), noted))
-            if last:
-                one = self._where(last, (ir.Assign(flag, ir.Var(last), self.origin),), (one,))
-            made.append(one)
-        return [*before, *made, self._where(flag, handling, then[0])]
-
-    def _where(self, flag: str, failed: ir.Block, well: ir.Block) -> ir.If:
-        """What is done where an attempt failed, and where it went well."""
-        if failed:
-            return ir.If(ir.Var(flag), failed, well, self.origin)
-        return ir.If(ir.Call(NOT, (ir.Var(flag),)), well, (), self.origin)
-
-    def _piece(
-        self,
-        body: ir.Block,
-        caught: ir.Expr,
-        noted: tuple[str, str],
-        names: Names,
-        then: tuple[ir.Block, ir.Block],
-    ) -> ir.Try:
-        """A `Try` of a body without jumps, with the name of what tells whether it failed, and that
-        of the exception (if it is read)."""
-        copies: ir.Block = ()
-        if self.repeated and body:
-            body, copies = _apart(body, names)
-        whole = (*body, ir.Tried(self.origin), *copies, *then[0])
-        return ir.Try(caught, whole, then[1], self.origin, *noted)
+        whole = (*body, ir.Tried(self.origin), *after, *fine)
+        return [*before, ir.Try(caught, whole, handling, self.origin, failed, error)]
 
 
 def _question(classes: ir.Expr) -> str:
@@ -189,79 +136,6 @@ def _question(classes: ir.Expr) -> str:
 
 def _each(classes: ir.Expr) -> tuple[ir.Expr, ...]:
     return classes.items if isinstance(classes, ir.Display) else (classes,)
-
-
-def _apart(body: ir.Block, names: Names) -> tuple[ir.Block, ir.Block]:
-    """A body whose last statement binds names of its own, and what copies them to those meant.
-
-    In a loop the value before may have to be saved, which must not happen in a body that raises.
-    """
-    last = body[-1]
-    match last:
-        case Assignment(targets=(ir.Var(name),)):
-            bound = names.fresh(f"{name}_tried")
-            last = dataclasses.replace(last, targets=(ir.Var(bound),))  # type: ignore[arg-type]
-        case ir.Assign(target=str(name)):
-            bound = names.fresh(f"{name}_tried")
-            last = dataclasses.replace(last, target=bound)
-        case _:
-            return body, ()
-    return (*body[:-1], last), (ir.Assign(name, ir.Var(bound), last.origin),)
-
-
-def _pieces(body: ir.Block, handling: ir.Block) -> list[ir.Block]:
-    """A body cut after each statement that changes what is there before it (`a[k] = v`,
-    `s = s * v`), or that binds what the handlers read; whole where no derivative is taken of
-    what follows an exception."""
-    if ends_by_raising(handling):
-        return [body]
-    read = set(_read(handling))
-    pieces: list[ir.Block] = [()]
-    changed, entered = False, 0  # (a context is left in the piece that enters it)
-    for stmt in body:
-        if changed and not entered and not names_constant(stmt):
-            pieces.append(())
-            changed = False
-        pieces[-1] = (*pieces[-1], stmt)
-        changed = changed or _changes(stmt, read)
-        entered += isinstance(stmt, ir.Enter) - isinstance(stmt, ir.Leave)
-    return pieces
-
-
-def _changes(stmt: Any, read: set[str]) -> bool:
-    """Whether a statement writes into something, or binds one of the names that are read."""
-    match stmt:
-        case ir.Update() | ir.Store():
-            return True
-        case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj))):
-            return obj is not print
-        case ir.Do():
-            return True
-        case Assignment(targets=targets, value=value):
-            parts = [part for target in targets for part in _leaves(target)]
-            names = {part.name for part in parts if isinstance(part, ir.Var)}
-            return len(names) < len(parts) or bool(names & (read | ir.names_in(value)))
-        case ir.Assign(target=target, value=value):
-            return bool(set(ir.target_names(target)) & (read | ir.names_in(value)))
-    inside = (inner for inner in ir.statements((stmt,)) if not ir.is_compound(inner))
-    return ir.is_compound(stmt) and any(_changes(inner, read) for inner in inside)
-
-
-def _leaves(target: Any) -> Iterator[Any]:
-    if isinstance(target, tuple):
-        for part in target:
-            yield from _leaves(part)
-    else:
-        yield getattr(target, "target", target) if isinstance(target, Star) else target
-
-
-def _read(block: ir.Block) -> Iterator[str]:
-    for stmt in ir.statements(block):
-        exprs = ir.expressions(stmt)
-        if isinstance(stmt, Assignment):
-            exprs = (stmt.value, *(part for t in stmt.targets for part in _leaves(t)))
-        for expr in exprs:
-            yield from ir.names_in(expr)
 
 
 def _told(handler: Handler, error: str) -> ir.Block:
@@ -489,22 +363,21 @@ def by_protocol(
     bind: Callable[[Expr], Block],
     body: Block,
     names: Names,
-    place: tuple[Origin, bool],
+    origin: Origin,
 ) -> Block | None:
     """A manager's methods called around a body; None where they are not written in Python. `bind`
-    binds what is entered; `place` says where this stands, and whether in a loop."""
+    binds what is entered."""
     match context:
         case Call(fn=Ref(obj=contextlib.nullcontext), args=(value,), kwargs=()):
             return (*bind(value), *body)
     if not _is_readable(context):
         return None
-    origin, repeated = place
     manager = Var(names.fresh("manager"))
     enter, leave = (Attribute(manager, name, origin.place) for name in _METHODS)
     none = Const(None)
     left = Do(Call(leave, (none, none, none), (), origin.place), origin)
     raising = Do(Call(_LEAVE_RAISING, (manager,)), origin)
-    attempt = Attempt(body, (), (), ((left,), (raising,)), origin, repeated)
+    attempt = Attempt(body, (), (), ((left,), (raising,)), origin)
     return (
         ir.Assign(manager.name, context, origin),
         *bind(Call(enter, (), (), origin.place)),

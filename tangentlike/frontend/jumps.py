@@ -13,7 +13,6 @@ from typing import Any
 
 from .. import ir
 from ..ir.names import Names
-from .nested import Assignment
 from .operands import NOT, is_repeatable
 
 _FLAGS: dict[type[Any], str] = {ir.Return: "returned", ir.Break: "stopped", ir.Continue: "skipped"}
@@ -39,20 +38,12 @@ def structure_jumps(function: ir.Function, names: Names) -> ir.Function:
     return dataclasses.replace(function, body=Jumps(names).function(function))
 
 
-def last_to_raise(tried: ir.Block) -> ir.Block:
-    """The last statement that may raise, and those after it, which only give names to constants."""
-    for at in reversed(range(len(tried))):
-        if not names_constant(tried[at]):
-            return tried[at:]
-    return tried
-
-
 def names_constant(stmt: Any) -> bool:
-    """Whether a statement gives a name to a constant, which cannot fail."""
+    """Whether a statement gives a name to a constant, which cannot fail, or is a mark."""
     match stmt:
-        case ir.Assign(target=str(), value=ir.Const()):
+        case ir.Tried():
             return True
-        case Assignment(targets=(ir.Var(),), value=ir.Const()):
+        case ir.Assign(target=str(), value=ir.Const()):
             return True
     return False
 

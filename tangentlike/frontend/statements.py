@@ -126,7 +126,7 @@ NO_OUTER = Outer()
 class StatementReader:
     """Reads the statements of one function. `names` hands out names for flags.
 
-    `repeated` says that they stand in a loop; `outer` are the names declared `global` and the like;
+    `outer` are the names declared `global` and the like;
     `managers`, that context managers are written out, and `at_yield` gives what stands for the
     `yield` of one; `tried`, that they stand in the body of a `try`, where nothing is cut out.
     """
@@ -134,7 +134,6 @@ class StatementReader:
     source: Source
     lookup: Lookup
     names: Names
-    repeated: bool = False
     outer: Outer = NO_OUTER
     managers: bool = False
     at_yield: Callable[[ir.Expr], Sequence[Any]] | None = None
@@ -265,7 +264,7 @@ class StatementReader:
         through = None if node.orelse else self._through_generator(node, iterable, line)
         if through is not None:
             return through
-        body = self._round(node.body)
+        body = self.block(node.body)
         if not _binds_names(node.target):  # `for (a, b), [c, *d] in xs`: unpacked in the body
             taken = self.names.fresh("item")
             whole = self._target(node.target, line, reader)
@@ -302,7 +301,7 @@ class StatementReader:
 
         def at_yield(value: ir.Expr) -> ir.Block:
             bound: Any = self._bound([node.target], beside.item(value), line, reader)
-            whole = (*beside.ended, *bound, *beside.counted, *self._round(node.body))
+            whole = (*beside.ended, *bound, *beside.counted, *self.block(node.body))
             first, body, last = turn(whole, self.names, origin)
             before.extend(first)
             after.extend(last)
@@ -338,12 +337,8 @@ class StatementReader:
         raise InternalError("lower", f"a loop binds {type(node).__name__}")
 
     def while_loop(self, node: gast.While, line: Line, reader: Reader) -> Sequence[Any]:
-        loop = ir.While(reader.read(node.test), self._round(node.body), ir.Origin(line.whole()))
+        loop = ir.While(reader.read(node.test), self.block(node.body), ir.Origin(line.whole()))
         return run_unless_broken(loop, self.block(node.orelse), self.names)
-
-    def _round(self, nodes: Sequence[gast.AST]) -> ir.Block:
-        """The body of a loop."""
-        return dataclasses.replace(self, repeated=True).block(nodes)
 
     def context(self, node: gast.With, line: Line, reader: Reader) -> Sequence[Any]:
         """A `with` of several items is one within the other."""
@@ -360,7 +355,7 @@ class StatementReader:
                 body = tuple(region(context, name, (*unpacked, *body), origin))
             else:
                 handler = Handler(ir.Display("tuple", classes), "", (), origin)
-                attempt = Attempt(body, (handler,), (), ((), ()), origin, self.repeated)
+                attempt = Attempt(body, (handler,), (), ((), ()), origin)
                 body = tuple(attempt.lowered(self.names))
         return [*before, *body, *after]
 
@@ -379,7 +374,7 @@ class StatementReader:
 
         found = generator_of(context, self.lookup, self.names, origin)
         if found is None:
-            return by_protocol(context, bind, body, self.names, (origin, self.repeated))
+            return by_protocol(context, bind, body, self.names, origin)
         inner = dataclasses.replace(
             self,
             source=found.source,
@@ -407,7 +402,7 @@ class StatementReader:
         body, orelse = protected.block(node.body), protected.block(node.orelse)
         final = (protected.block(node.finalbody), protected.block(node.finalbody))
         origin = ir.Origin(line.whole())
-        whole = Attempt(body, handlers, orelse, final, origin, self.repeated)
+        whole = Attempt(body, handlers, orelse, final, origin)
         return whole.lowered(self.names)
 
     def _handler(self, node: Any) -> Handler:

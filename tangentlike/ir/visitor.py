@@ -305,6 +305,19 @@ def breaks(body: Block) -> Iterator[Break]:
                 yield from breaks(inner)
 
 
+def ends(block: Block, passes: Callable[[Stmt], bool]) -> Iterator[Stmt]:
+    """The statements of a block, of its branches too, after which nothing runs in it but what
+    `passes`. (A loop may run again.)"""
+    for stmt in reversed(block):
+        if not is_compound(stmt):
+            yield stmt
+        elif isinstance(stmt, If):
+            for inner in blocks(stmt):
+                yield from ends(inner, passes)
+        if not passes(stmt):
+            return
+
+
 def tried_and_rest(stmt: Try) -> tuple[Block, Block]:
     """The body of a `try` in two: what it protects, and what follows (with the mark between)."""
     at = next(n for n, inner in enumerate(stmt.body) if isinstance(inner, Tried))

@@ -17,6 +17,7 @@ from typing import Any
 from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
+from ..ad.normalize.attempts import attempts_in_pieces
 from ..ad.normalize.both_modes import desugared
 from ..ad.normalize.common import logistic_functions, share_loads
 from ..ad.normalize.effects_first import effects_first, places_read_first
@@ -92,6 +93,7 @@ STAGES: tuple[Stage, ...] = (
             as_lists_and_dicts,
             desugared,
             places_read_first,
+            attempts_in_pieces,
         ),
         requires=(*_FLAT, "callees"),
         makes=("plain operations",),

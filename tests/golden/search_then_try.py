@@ -22,7 +22,8 @@ def search_then_try_grad(x, y):
                 if k == 1:
                     raise ValueError(k)
                 product = x * k
-                s_tried = s + product
+                s_before = s
+                s = s + product
             except ValueError:
                 failed = True
                 product2 = x * x
@@ -31,8 +32,7 @@ def search_then_try_grad(x, y):
                 s = s + product2
             else:
                 failed = False
-                s_saved.append(s)
-                s = s_tried
+                s_saved.append(s_before)
                 product_saved.append(product)
             failed_saved.append(failed)
     # adjoint

@@ -21,7 +21,7 @@ from ...analysis.declared import kind_from_annotation
 from ...analysis.flow import Flow
 from ...analysis.memory import element
 from ...analysis.structure import structure
-from ...frontend.jumps import last_to_raise
+from ...frontend.jumps import names_constant
 from ...ir.names import Names
 from ..context import Context
 from ..fragile import Discarded, Held
@@ -272,7 +272,7 @@ def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) 
     tried, rest = ir.tried_and_rest(stmt)
     both = block(tried)
     late: ir.Block = ()
-    if _Straight(seen, context).block(tried):
+    if _Straight(seen, context, set(map(id, ir.ends(tried, names_constant)))).block(tried):
         values, tangents = _part(both, tangents=False), _part(both, tangents=True)
         if not _read(values) & _bound(tangents):  # (a call reads the tangents that it is given)
             both, late = values, tangents
@@ -297,25 +297,25 @@ class _Straight:
 
     seen: frozenset[str]
     context: Context
+    ends: set[int]  # the statements after which nothing raises
     read: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
 
-    def block(self, block: ir.Block, final: bool = True) -> bool:
-        ends = last_to_raise(block) if final else ()
-        return all(self.statement(s, any(s is end for end in ends)) for s in block)
+    def block(self, block: ir.Block) -> bool:
+        return all(map(self.statement, block))
 
-    def statement(self, stmt: ir.Stmt, last: bool) -> bool:
+    def statement(self, stmt: ir.Stmt) -> bool:
         new = set(ir.binds(stmt))
         self.read |= ir.reads(stmt)
         if type(stmt) is ir.If:
             before = set(self.bound)
-            first = self.block(stmt.body, last)
+            first = self.block(stmt.body)
             self.bound, before = before, self.bound
-            second = self.block(stmt.orelse, last)
+            second = self.block(stmt.orelse)
             self.bound |= before
             return first and second
         simple = isinstance(stmt, ir.Assign | ir.Do | ir.OpaqueStmt)
-        partial = new & self.seen and not last
+        partial = new & self.seen and id(stmt) not in self.ends
         fine = simple and not self.context.sources().written(stmt)
         fine = fine and not partial and not new & (self.read | self.bound)
         self.bound |= new

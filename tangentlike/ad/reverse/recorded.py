@@ -32,7 +32,7 @@ from ...analysis.structure import (
     shape_only,
 )
 from ...errors import UnsupportedError
-from ...frontend.jumps import ends_by_raising, last_to_raise
+from ...frontend.jumps import ends_by_raising, names_constant
 from ...ir.index import OUTERMOST
 from ..context import Context, of_sets
 from ..specialize.object_calls import checked_classes
@@ -62,6 +62,7 @@ class Recorder:
         self.writes = writes
         self._stacks: dict[tuple[Site, str], str] = {}
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
+        self._pending: dict[int, list[tuple[str, str]]] = {}  # `try` -> its stacks, and whose items
         self._stores: dict[int, list[str]] = {}  # what statements write, of what is saved
         for which, name in saves.stores:
             self._stores.setdefault(which, []).append(name)
@@ -116,9 +117,11 @@ class Recorder:
         )
         match stmt:
             case ir.Try():
-                check = self._lost(stmt)
-                body = saved_after(inner[0], self._after_tried.get(self.facts.number(stmt), ()))
-                return dataclasses.replace(stmt, body=body, orelse=check + inner[1])
+                check, number = self._lost(stmt), self.facts.number(stmt)
+                own = [made for made, _ in self._pending.get(number, ())]
+                empty = [ir.Assign(n, ir.Display("list", ()), _save(stmt)) for n in own]
+                body = saved_after(inner[0], self._after_tried.get(number, ()))
+                return dataclasses.replace(stmt, body=(*empty, *body), orelse=check + inner[1])
             case ir.If():
                 return dataclasses.replace(stmt, body=inner[0], orelse=inner[1])
             case ir.For() | ir.While():
@@ -230,54 +233,61 @@ class Recorder:
     def _save(
         self, stmt: ir.Stmt, key: BlockKey, name: str, value: ir.Expr, what: str = "name"
     ) -> ir.Stmt:
-        tried = self._tried.of_statement.get(self.facts.number(stmt))
-        late = tried if tried is not None and key == self.facts.block(tried, 0) else None
-        if late is None:
-            self._refuse_saved(name, tried)
-        stack = self._stack((self.facts.number(stmt), what), name, key)
+        tries = self._tries(self._tried.of_statement.get(self.facts.number(stmt), ()))
+        late = bool(tries) and key == self.facts.block(tries[-1], 0)
+        stack = self._stack(
+            (self.facts.number(stmt), what), name, key, tries[:-1] if late else tries
+        )
         if not self.facts.repeated[key]:
             return ir.Assign(stack, value, _save(stmt))
-        if late is not None:  # (what raises must not leave anything on a stack)
+        if late:  # (what raises must not leave anything on a stack)
             held = self.context.names.fresh(f"{name}_before")
-            push = ir.Call(ir.Attribute(ir.Var(stack), "append"), (ir.Var(held),))
-            self._after_tried.setdefault(self.facts.number(late), []).append(
-                ir.Do(push, _save(stmt))
-            )
+            self._push_when_done(tries[-1], stack, held)
             return ir.Assign(held, value, _save(stmt))
-        return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
+        return ir.Do(_pushed(stack, value), _save(stmt))
 
     def _push(self, key: BlockKey, name: str, value: ir.Expr, stmt: ir.Stmt) -> ir.Stmt:
-        self._refuse_saved(name, self._tried.of_block.get(key))
-        stack = self._stack((key, "end"), name, key)
-        return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
+        tries = self._tries(self._tried.of_block.get(key, ()))
+        return ir.Do(_pushed(self._stack((key, "end"), name, key, tries), value), _save(stmt))
 
-    def _stack(self, site: Site, name: str, key: BlockKey) -> str:
+    def _push_when_done(self, tried: ir.Try, stack: str, held: str) -> None:
+        """A push that is made when nothing in the body of a `try` has raised."""
+        pushes = self._after_tried.setdefault(self.facts.number(tried), [])
+        pushes.append(ir.Do(_pushed(stack, ir.Var(held)), _save(tried)))
+
+    def _tries(self, around: Sequence[ir.Try]) -> Sequence[ir.Try]:
+        """Those of the `try`s around a place that run several times: a body that raises would leave
+        what it pushed on a stack that outlives it."""
+        return [t for t in around if self.facts.repeated[self.facts.block_of(t)]]
+
+    def _stack(self, site: Site, name: str, key: BlockKey, tries: Sequence[ir.Try]) -> str:
+        """The stack of a place; in the body of a `try` that runs several times one of its own,
+        which is an item of the stack around it when the body is done."""
         if (site, name) not in self._stacks:
-            fresh = self.context.names.fresh(f"{name}_saved")
-            self._stacks[site, name] = fresh
+            stack = self.context.names.fresh(f"{name}_saved")
             loop = self.facts.outer_loop[key]
             if loop != OUTERMOST:
-                self._needed_before.setdefault(loop, []).append(fresh)
+                self._needed_before.setdefault(loop, []).append(stack)
+            for tried in tries:
+                around, stack = stack, self.context.names.fresh(f"{name}_pending")
+                self._pending.setdefault(self.facts.number(tried), []).append((stack, around))
+                self._push_when_done(tried, around, stack)
+            self._stacks[site, name] = stack
         return self._stacks[site, name]
 
     def _lost(self, stmt: ir.Try) -> ir.Block:
         """The check that a body that raised has changed nothing which the reverse sweep misses."""
-        saves = (*self.saves.overwrites, *(which for which, _ in self.saves.stores))
+        body, seen = self.facts.block(stmt, 0), self.facts.live_in(self.facts.block(stmt, 1))
+        saves = [which for which, _ in self.saves.stores]
+        for which, names in self.saves.overwrites.items():
+            if not all(self.facts.is_within(name, body) and name not in seen for name in names):
+                saves.append(which)
         saving = frozenset(saves)
         known = (self.facts, self.aliases, self.context, self.writes)
         if not changes_midway(stmt, *known, saving):
             return ()
         call = ir.Call(self.context.helper("lost_statements"), (ir.Const(stmt.origin.place.text),))
         return (ir.Do(call, _save(stmt)),)
-
-    def _refuse_saved(self, name: str, tried: ir.Try | None) -> None:
-        """A body that raises would leave what it pushed on a stack that outlives it."""
-        if tried is not None and self.facts.repeated[self.facts.block_of(tried)]:
-            raise UnsupportedError(
-                f"`{name}` has to be saved inside a `try` inside a loop",
-                tried.origin.place,
-                "Put the body of the `try` into a function of its own that returns its results.",
-            )
 
     # --------------------------------------------------------------------------- the reverse
 
@@ -297,14 +307,15 @@ class Recorder:
             yield ir.Assign(name, self._pop((key, "end"), name), _restore(definition))
 
     def _pop(self, site: Site, name: str) -> ir.Expr:
-        return ir.Call(ir.Attribute(ir.Var(self._stacks[site, name]), "pop"))
+        return _pop(self._stacks[site, name])
 
     def _step(self, step: Reversed) -> list[ir.Stmt]:
         again = map(_again, self.recomputed.entry.get(self.facts.number(step.stmt), ()))
         out: list[ir.Stmt] = [self._kept(s, step.stmt) for s in again]
         out.extend(step.entry)
-        out.extend(self._restores(step.stmt))
-        out.extend(self._compound(step))
+        restores, inside = self._restores(step.stmt), self._compound(step)
+        attempt = isinstance(step.stmt, ir.Try)  # (what it binds says what of it is undone)
+        out.extend((*inside, *restores) if attempt else (*restores, *inside))
         out.extend(_again(s) for s in self.recomputed.exit.get(self.facts.number(step.stmt), ()))
         out.extend(step.exit)
         return out
@@ -365,8 +376,11 @@ class Recorder:
             return []
         origin = ir.Origin(step.stmt.origin.place, "adjoint")
         blocks = tuple(map(self.reverse, step.blocks))
+        pending = self._pending.get(self.facts.number(step.stmt), ())
+        popped = [ir.Assign(own, _pop(around), _restore(step.stmt)) for own, around in pending]
         match step.stmt:
             case ir.If():
+                blocks = ((*popped, *blocks[0]), *blocks[1:])
                 test = condition(step.stmt)
                 if test is None:
                     return list(blocks[0])
@@ -404,24 +418,25 @@ def condition(stmt: ir.If) -> ir.Expr | None:
     return ir.Call(ir.Ref("not", operator.not_), (ir.Var(stmt.failed),))
 
 
+def _pop(stack: str) -> ir.Expr:
+    return ir.Call(ir.Attribute(ir.Var(stack), "pop"))
+
+
+def _pushed(stack: str, value: ir.Expr) -> ir.Call:
+    return ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,))
+
+
 def _append(block: ir.Block, more: ir.Block) -> ir.Block:
     """`more` at the end of a block, before any `break` at its end."""
     if not more:
         return block
     if block and isinstance(block[-1], ir.Break):
         return block[:-1] + more + block[-1:]
-    if block and isinstance(block[-1], ir.If) and _ends_in_break(block[-1]):
+    if block and isinstance(block[-1], ir.If) and any(ir.breaks(block[-1:])):
         last = block[-1]
         body, orelse = _append(last.body, more), _append(last.orelse, more)
         return (*block[:-1], dataclasses.replace(last, body=body, orelse=orelse))
     return block + more
-
-
-def _ends_in_break(stmt: ir.If) -> bool:
-    return any(
-        b and (isinstance(b[-1], ir.Break) or (isinstance(b[-1], ir.If) and _ends_in_break(b[-1])))
-        for b in ir.blocks(stmt)
-    )
 
 
 def _refuse_resize(stmt: ir.Stmt, name: str) -> None:
@@ -524,12 +539,15 @@ def may_be_unset(stmt: ir.Stmt, entries: ir.Attribute, facts: Structure, context
 Writes = Callable[[ir.Stmt], Iterable[str]]
 
 
+Tries = tuple[ir.Try, ...]  # outermost first
+
+
 @dataclass
 class Protected:
-    """The outermost `try` that protects a statement (by its number), or a block within."""
+    """The `try`s that protect a statement (by its number), or a block within."""
 
-    of_statement: dict[int, ir.Try] = field(default_factory=dict)
-    of_block: dict[BlockKey, ir.Try] = field(default_factory=dict)
+    of_statement: dict[int, Tries] = field(default_factory=dict)
+    of_block: dict[BlockKey, Tries] = field(default_factory=dict)
 
 
 def protected(facts: Structure) -> Protected:
@@ -539,9 +557,11 @@ def protected(facts: Structure) -> Protected:
     for stmt in facts.index.statements:
         if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
             for inner in ir.statements(ir.tried_and_rest(stmt)[0]):
-                found.of_statement.setdefault(facts.number(inner), stmt)
+                number = facts.number(inner)
+                around = (*found.of_statement.get(number, ()), stmt)
+                found.of_statement[number] = around
                 for which in range(len(ir.blocks(inner))):
-                    found.of_block.setdefault(facts.block(inner, which), stmt)
+                    found.of_block[facts.block(inner, which)] = around
     return found
 
 
@@ -562,9 +582,9 @@ def changes_midway(
         return False  # nothing is differentiated then
     tried, _ = ir.tried_and_rest(stmt)
     seen = facts.live_in(facts.block(stmt, 1))
-    final = last_to_raise(tried)
+    final = set(map(facts.number, ir.ends(tried, names_constant)))
     for inner in ir.statements(tried):
-        last = any(inner is one for one in final)
+        last = facts.number(inner) in final
         atomic = isinstance(inner, ir.Assign | ir.Store | ir.Update) and not _calls(inner, context)
         if last and atomic:
             continue  # it either raises or is done
