@@ -316,8 +316,18 @@ def maps_by_a_name(x):
     return total
 
 
+def written_after_they_are_taken(x):
+    a, b = x * 2.0, x * x
+    it = iter([a, b])
+    first = next(it) * next(it)
+    b[1] *= a[0]
+    a += b
+    return np.sum(first * a * b)
+
+
 TAKEN = (first_times_others, until_none_is_left, in_pairs, left_and_gone_on_with, with_the_next)
 TAKEN = (*TAKEN, items_and_rest, zip_by_a_name, of_a_generator, maps_by_a_name)
+TAKEN = (*TAKEN, written_after_they_are_taken)
 
 
 @pytest.mark.parametrize("taking", TAKEN)

@@ -500,8 +500,9 @@ class _Desugaring:
             return False
         if made is not None and (_manner(made).writes or _manner(made).endless):
             return False
-        changed = self._may_change(self._reaching(ir.names_in(call)), rest)
-        return not (changed or self._rebinds(call, rest))
+        at = max(n for n, s in enumerate(rest) if any(u in uses for u in ir.statements((s,))))
+        changed = self._may_change(self._reaching(ir.names_in(call)), rest[: at + 1])
+        return not (changed or self._rebinds(call, rest[: at + 1]))
 
     def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Instead:
         until = self._until_taken(name, rest)
