@@ -199,6 +199,15 @@ CHANGED = Subject(
             "<X> = q[0].w + q[1].c * q[1].w",
         ),
         ("q = Part([<S>], <T>)", "q.w.append(<F>)", "q.w[0] = q.c", "<Y> = q.w[1] * q.w[0]"),
+        # slices of lists that are written where nothing says that they are lists
+        ("p = Listed([<S>, <T>, <F>])", "merged_last(p)", "<Y> = p.items[-1] * p.items[0]"),
+        (
+            "p = Listed([<S>, <T>, <F>])",
+            "q = p.items",
+            "merged_last(p)",
+            "p.items[:1] = <V> * <S>",
+            "<Y> = 0.3 * q[-1] * q[2] * len(q)",
+        ),
         # arrays of Python's own
         ("p = array.array('d', <V>)", "q = [p]", "p[1] += q[0][0] * <S>", "<Y> = q[0][1] * p[2]"),
         ("p = array.array('d', [<S>, <T>])", "put_in(p, 0, p[1] * <S>)", "<Y> = p[0] * p[1]"),
@@ -249,6 +258,10 @@ CHANGED = Subject(
             "Listed(",
             "class Listed:\n    def __init__(self, items):\n        self.items = items\n\n"
             "    def __iter__(self):\n        return iter(self.items)\n",
+        ),
+        (
+            "merged_last(",
+            "def merged_last(p):\n    p.items[-2:] = [p.items[-2] * p.items[-1]]\n",
         ),
         ("listed(", "def listed(v):\n    return [x * 0.9 for x in v]\n"),
         ("turned(", "def turned(h):\n    return np.transpose(h)\n"),

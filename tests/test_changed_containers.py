@@ -352,3 +352,47 @@ def number_for_an_array(p, r):
 
 def test_a_number_that_replaces_an_array_without_axes_in_a_dict():
     tl.check_grads(number_for_an_array, (0.3, {"u": np.array(0.7), "z": -0.7}), wrt=(0, 1))
+
+
+# ------------------------------------------------------------ slices of what may be a list or array
+
+
+class Stack:
+    def __init__(self, *items):
+        self.items = list(items)
+
+
+def multiply(stack):
+    stack.items[-2:] = [stack.items[-2] * stack.items[-1]]
+    return stack.items[-1]
+
+
+def shorter_each_time(x):
+    s = Stack(*x)
+    y = multiply(s) + multiply(s) * len(s.items)
+    s.items[:1] = x * y
+    return y * s.items[0] + s.items[3] * len(s.items)
+
+
+def test_slices_of_lists_in_attributes_whose_length_changes():
+    check(shorter_each_time)
+    gradient = tl.grad(shorter_each_time)
+    expected = slope(lambda x: gradient(x) @ V)
+    assert tl.vjp(gradient, X)[1](V)[0] @ V == pytest.approx(expected, rel=1e-6)
+
+
+def put_into(xs, v):
+    xs[1:3] = v * v
+    return np.sum(xs[0] * xs[1] * xs[-1])
+
+
+def test_a_slice_that_a_helper_writes_may_be_one_of_a_list():
+    text = tl.grad(put_into, wrt="v").source  # (right for any types)
+    namespace = {}
+    exec(text, namespace)
+    xs, v, w = [1.0, 2.0, 3.0], np.array([5.0]), np.array([5.0, 2.0])
+    with pytest.raises(TypeError, match="another number of items"):
+        namespace["put_into_grad"](xs, v)
+    for entries in (xs, np.array(xs)):
+        assert namespace["put_into_grad"](entries, w) == pytest.approx(np.array([40.0, 100.0]))
+    assert tl.grad(put_into, wrt=1)(xs, v) == pytest.approx(np.array([500.0]))

@@ -1,7 +1,8 @@
 """What a program's own use of a name says about it.
 
-A name that is multiplied with `@`, written through a slice or indexed by a tuple is an array in
-every run that gets there; one that is negated or divided by a number is an array or a number.
+A name that is multiplied with `@` or indexed by a tuple is an array in every run that gets there;
+one that is negated or divided by a number is an array or a number; one that is written through a
+slice is an array or a list.
 Uses in one branch only say nothing, since the branch may be there to tell kinds apart.
 """
 
@@ -24,7 +25,9 @@ from .operations import rule_object
 ARRAY = Kind("array")
 VALUE = Kind("value")
 OBJECT = Kind("object")
+SLICED = Kind("sequence")  # (an array or a list; of what is an array or a number: an array)
 DICT = Kind("dict")  # (records of a structured array carry no derivatives)
+_WEAK = (VALUE.form, SLICED.form)
 _NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
 _CHECKS = (runtime.require_array, runtime.require_values)
 _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
@@ -33,7 +36,7 @@ _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv
 def evidence(function: ir.Function) -> dict[str, Kind]:
     """Kinds that names must have because of how they are used in every run.
 
-    >>> use = ir.Store(ir.Index(ir.Var("a"), ir.Slice()), ir.Const(0.0), None)
+    >>> use = ir.Store(ir.Index(ir.Var("a"), ir.Slice()), ir.Const(0.0), None)  # (no items)
     >>> evidence(ir.Function("f", (), (use,), None))["a"].form
     'array'
     """
@@ -129,16 +132,23 @@ def _block(block: ir.Block) -> dict[str, Kind]:
 def _keep(found: dict[str, Kind], name: str, kind: Kind) -> None:
     """The stronger claim wins: array over value, a known rank over none."""
     old = found.get(name)
-    if old is None or old.form == "value" or (old.shape is None and kind.form == "array"):
+    if old is not None and {old.form, kind.form} == {VALUE.form, SLICED.form}:
+        found[name] = ARRAY
+    elif old is None or old.form in _WEAK or (old.shape is None and kind.form == "array"):
         found[name] = kind
 
 
 def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
     match stmt:
-        case ir.Store(target=ir.Index(ir.Var(name), key)) if _has_slice(key) or _is_tuple(key):
+        case ir.Store(target=ir.Index(ir.Var(name), key)) if _is_tuple(key):
             yield name, ARRAY
-        case ir.Update(target=ir.Index(ir.Var(name), key)) if _has_slice(key) or _is_tuple(key):
+        case ir.Update(target=ir.Index(ir.Var(name), key)) if _is_tuple(key):
             yield name, ARRAY
+        case (
+            ir.Store(target=ir.Index(ir.Var(name), ir.Slice()), value=value)
+            | ir.Update(target=ir.Index(ir.Var(name), ir.Slice()), value=value)
+        ):
+            yield name, ARRAY if _is_number(value) else SLICED
         case (
             ir.Store(target=ir.Attribute(ir.Var(name), field))
             | ir.Update(target=ir.Attribute(ir.Var(name), field))
@@ -200,11 +210,6 @@ def _is_objects(field: str) -> bool:
 
 def _is_tuple(key: ir.Expr) -> bool:
     return isinstance(key, ir.Display) and key.form == "tuple"
-
-
-def _has_slice(key: ir.Expr) -> bool:
-    """A store through a slice also happens to lists; only a tuple proves an array."""
-    return isinstance(key, ir.Slice)
 
 
 def _is_number(expr: ir.Expr) -> bool:

@@ -20,7 +20,7 @@ from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
-from .evidence import contents, evidence, made_of, told_apart
+from .evidence import SLICED, contents, evidence, made_of, told_apart
 from .kind_of import item_kind, kind_of
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
@@ -276,13 +276,15 @@ class _Inference:
         if seen is None or len(kinds) == 1:
             return True
         forms = {kind.form for kind in kinds} - {"unknown", seen.form}
-        return not forms or (seen.form in _NUMERIC and forms <= set(_NUMERIC))
+        return not forms or (seen.form in (*_NUMERIC, SLICED.form) and forms <= set(_NUMERIC))
 
     def _refined(self, name: str, kind: Kind) -> Kind:
         """What the definitions say, strengthened by what the uses prove."""
         seen = self.evidence.get(name)
         if seen is None or kind.form not in ("unknown", "value", "array"):
             return kind
+        if seen is SLICED:
+            return ir.replaced(kind, form="array") if kind.form == "value" else kind
         checked = kind.form == "value" and seen.form == "number"
         if kind.form == "unknown" or seen.form == "array" or checked:
             kind = ir.replaced(kind, form=seen.form, grown=None)

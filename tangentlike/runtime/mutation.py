@@ -85,6 +85,8 @@ def part_like(part: Any, value: Any) -> Any:
     """The adjoint of `value` where `part`, an item or entries of an adjoint, is what it was put
     into: an object of its own, summed to the shape of `value`; containers as they are. A `part`
     of 0.0 is the zero of any structure."""
+    if isinstance(part, list) and is_array(value):  # (entries put into a slice of a list)
+        return unbroadcast(np.stack(part) if part else np.zeros(0), value)
     if isinstance(part, (list, tuple, dict, Mirror)):
         found = copy(part)  # (a list has a list for its adjoint, from which items are taken)
         return list(found) if isinstance(found, tuple) and isinstance(value, list) else found
