@@ -33,6 +33,11 @@ class Place:
     column: int = 0
     width: int = 0
 
+    @property
+    def is_emitted(self) -> bool:
+        """Whether it is a line of a derivative's text."""
+        return self.file.startswith("<tangentlike")
+
     def render(self, message: str, hint: str = "") -> str:
         """Format one refusal as a compiler would."""
         lines = [f"{self.file}:{self.line}: {message}"]

@@ -199,6 +199,14 @@ CHANGED = Subject(
             "<X> = q[0].w + q[1].c * q[1].w",
         ),
         ("q = Part([<S>], <T>)", "q.w.append(<F>)", "q.w[0] = q.c", "<Y> = q.w[1] * q.w[0]"),
+        # rows with a string beside the number, in two containers of an object
+        (
+            "p = Rows()",
+            "for k1, x1 in enumerate(<V>):",
+            "    p.add('uw'[k1 % 2], x1)",
+            "p.named['u'][0]['x'] = <S> * <T>",
+            "<Y> = p.rows[0]['x']",
+        ),
         # slices of lists that are written where nothing says that they are lists
         ("p = Listed([<S>, <T>, <F>])", "merged_last(p)", "<Y> = p.items[-1] * p.items[0]"),
         (
@@ -258,6 +266,12 @@ CHANGED = Subject(
             "Listed(",
             "class Listed:\n    def __init__(self, items):\n        self.items = items\n\n"
             "    def __iter__(self):\n        return iter(self.items)\n",
+        ),
+        (
+            "Rows(",
+            "class Rows:\n    def __init__(self):\n        self.rows, self.named = [], {}\n\n"
+            "    def add(self, k, x):\n        row = {'k': k, 'x': x}\n        self.rows.append(row)\n"
+            "        self.named.setdefault(k, []).append(row)\n",
         ),
         (
             "merged_last(",

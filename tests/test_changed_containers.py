@@ -3,7 +3,7 @@ them as the program's did, and tangents go where the method puts the values."""
 
 import copy
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 
 import numpy as np
 import pytest
@@ -396,3 +396,63 @@ def test_a_slice_that_a_helper_writes_may_be_one_of_a_list():
     for entries in (xs, np.array(xs)):
         assert namespace["put_into_grad"](entries, w) == pytest.approx(np.array([40.0, 100.0]))
     assert tl.grad(put_into, wrt=1)(xs, v) == pytest.approx(np.array([500.0]))
+
+
+# ----------------------------------------------------------- rows that are in several containers
+
+
+class Ledger:
+    def __init__(self):
+        self.rows, self.named = [], {}
+
+    def add(self, name, v):
+        row = {"name": name, "v": v}
+        self.rows.append(row)
+        self.named.setdefault(name, []).append(row)
+
+
+def a_row_of_a_computed_name(x):
+    ledger = Ledger()
+    for i, v in enumerate(x):
+        ledger.add("eo"[i % 2], v)
+    ledger.rows[0], ledger.rows[1] = ledger.rows[1], ledger.rows[0]
+    ledger.named["e"][0]["v"] = x[0] * x[1]
+    return ledger.rows[0]["v"] + 2.0 * ledger.rows[1]["v"]
+
+
+def test_what_is_written_beside_a_string():
+    check(a_row_of_a_computed_name)
+
+
+class Nodes:
+    def __init__(self, values):
+        self.near, self.h = defaultdict(list), {}
+        for name, h in zip("abcd", values):
+            self.h[name] = h
+
+    def link(self, a, b, w):
+        self.near[a].append((b, w))
+
+    def step(self):
+        new = {}
+        for name, near in self.near.items():
+            new[name] = self.h[name] * 0.5
+            for other, w in near:
+                new[name] = new[name] + w * self.h[other]
+        self.h = new
+
+
+def messages(x):
+    nodes = Nodes(np.stack([x, x * x], axis=1))
+    for (a, b), w in zip([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], x):
+        nodes.link(a, b, w)
+    for _ in range(2):
+        nodes.step()
+    return np.sum(nodes.h["a"] * nodes.h["c"])
+
+
+def test_messages_of_nodes_with_names_in_forward_mode_twice():
+    check(messages)
+    tangent = tl.autodiff(messages, mode="forward")
+    expected = slope(lambda x: tl.grad(messages)(x) @ V)
+    assert tl.autodiff(tangent, mode="forward")(X, V, V)[1][1] == pytest.approx(expected, rel=1e-6)

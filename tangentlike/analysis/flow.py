@@ -84,14 +84,15 @@ class Flow:
         return self.sizes.get(self.group(name), 1) == 1
 
     def close(self) -> None:
-        """Make every written group one value: a write under one name shows under all."""
+        """Make every written group one value: a write under one name shows under all. (No name of
+        it stands for all: any of them may turn out to be a number or a string.)"""
         self.written_groups = frozenset(self.group(name) for name in self.written)
-        for name in list(self.parents):
+        for name in dict.fromkeys((*self.parents, *self.parents.values())):
             root = self.group(name)
-            self.sizes[root] = self.sizes.get(root, 1) + (root != name)
-            if root in self.written_groups and root != name:
-                self.edge(name, root)
-                self.edge(root, name)
+            self.sizes[root] = self.sizes.get(root, 0) + 1
+            if root in self.written_groups:
+                self.edge(name, f"{root}[memory]")
+                self.edge(f"{root}[memory]", name)
 
 
 def flow_edges(

@@ -77,7 +77,7 @@ def attribute_read(fn: Expr, args: Sequence[Expr], at: Place | None) -> Expr | N
 
 def _field(held: Expr, name: str, at: Place | None) -> Expr:
     """(What derivatives read by `getattr` are fields of objects.)"""
-    emitted = at is not None and at.file.startswith("<tangentlike")
+    emitted = at is not None and at.is_emitted
     return Attribute(held, ir.field_name(name) if emitted else name, at)
 
 

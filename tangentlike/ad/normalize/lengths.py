@@ -45,7 +45,7 @@ class Changes:
             return []
         sources, items = self.context.sources(), _items_of(loop)
         resizing = [stmt for stmt in ir.statements(loop.body) if may_resize(stmt, sources)]
-        if loop.origin.place.file.startswith("<tangentlike"):
+        if loop.origin.place.is_emitted:
             # (A derivative's text empties stacks, and none of its loops backwards runs over those.
             # What it changes by the name that a loop runs over is surely no stack.)
             itself = frozenset[str]().union(*map(_changed_itself, resizing))

@@ -94,8 +94,9 @@ def _given_defaults(function: ir.Function, context: Context) -> bool:
 
 
 def _reads_unknown(function: ir.Function, context: Context) -> bool:
-    """Whether a function reads an item of what nothing is known of."""
-    return any(
+    """Whether a function of the user's reads an item of what nothing is known of. (A derivative's
+    text makes such entries by statements.)"""
+    return not function.place.is_emitted and any(
         isinstance(part, ir.Index) and _may_be_dict(context.kind_of(part.base))
         for part in ir.walk_block(function.body)
     )
