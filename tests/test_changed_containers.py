@@ -456,3 +456,89 @@ def test_messages_of_nodes_with_names_in_forward_mode_twice():
     tangent = tl.autodiff(messages, mode="forward")
     expected = slope(lambda x: tl.grad(messages)(x) @ V)
     assert tl.autodiff(tangent, mode="forward")(X, V, V)[1][1] == pytest.approx(expected, rel=1e-6)
+
+
+# --------------------------------------------------------------------- lists that helpers lengthen
+
+
+def lengthen(v, s):
+    v.append(s * s)
+
+
+def lengthened_by_a_helper(x):
+    rows = [list(x)]
+    lengthen(rows[0], x[1])
+    y = rows[0][-1] * rows[0][0]
+    lengthen(rows[0], y)
+    return y * rows[0][-1] * len(rows[0])
+
+
+def test_gradients_of_gradients_of_lists_that_helpers_lengthen():
+    check(lengthened_by_a_helper)
+    gradient = tl.grad(lengthened_by_a_helper)
+    expected = slope(lambda x: gradient(x) @ V)
+    assert tl.vjp(gradient, X)[1](V)[0] @ V == pytest.approx(expected, rel=1e-6)
+
+
+# ------------------------------------------------------------------ objects that refer to each other
+
+
+class Node:
+    def __init__(self, v, parent=None):
+        self.v, self.parent, self.children = v, parent, []
+        if parent is not None:
+            parent.children.append(self)
+
+
+def below(node):
+    scale = node.parent.v if node.parent else 1.0
+    return node.v * scale + sum(below(child) for child in node.children)
+
+
+def tree_with_parents(x):
+    root = Node(x[0])
+    inner = Node(x[1], root)
+    Node(x[2], inner)
+    Node(x[3], root)
+    inner.v *= x[3]
+    return below(root)
+
+
+def test_objects_that_refer_to_those_around_them():
+    check(tree_with_parents)
+    gradient = tl.grad(tree_with_parents)
+    expected = slope(lambda x: gradient(x) @ V)
+    assert tl.vjp(gradient, X)[1](V)[0] @ V == pytest.approx(expected, rel=1e-6)
+    assert tl.jvp(gradient, (X,), (V,))[1] @ V == pytest.approx(expected, rel=1e-6)
+
+
+# --------------------------------------------------------- entries that may not be there, of anything
+
+
+def put_first(maps, name, v):
+    maps[0][name] = v
+    return maps[0][name] * v
+
+
+def new_entries_of_nested_dicts(x, maps):
+    y = put_first(maps, "n", x[0] * x[1])
+    return y * put_first(maps, "n", x[2]) * put_first([x * x], 1, x[3]) + len(maps[0])
+
+
+def test_a_dict_in_a_list_gets_a_new_entry_in_a_helper():
+    check(new_entries_of_nested_dicts, [{}])
+    check(new_entries_of_nested_dicts, [{"n": 2.0}])
+
+
+def registered(x):
+    found = []
+
+    @lambda fn: found.append(fn) or fn
+    def _(v):
+        return v * x[1]
+
+    return found[0](x[0]) * _(x[2])
+
+
+def test_a_decorated_function_without_a_name():
+    check(registered)

@@ -187,6 +187,30 @@ def test_closure_values_are_written_out() -> None:
     assert run(text, "inner(2.0)") == "5.0"
 
 
+class Doubled:
+    def twice(self) -> Any:
+        return self.w * 2.0  # type: ignore[attr-defined]
+
+
+class Scaled:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+class Both(Doubled, Scaled):
+    pass
+
+
+def both(x: float) -> Any:
+    return Both(x * 3.0).twice() * Scaled(x).w
+
+
+def test_classes_stand_below_those_that_they_are_made_of() -> None:
+    text = tl.grad(both).__tangentlike__.derive().standalone()  # type: ignore[attr-defined]
+    assert text.index("class Scaled") < text.index("class Both(Doubled, Scaled)")
+    assert run(text, "both_grad(2.0)") == "24.0"
+
+
 def test_same_name_in_the_runtime_and_in_the_users_code() -> None:
     names = {"unbroadcast": unbroadcast, "_sum_to": halve}
     fn = read_function("def f(g, x):\n    return unbroadcast(_sum_to(g), x)\n", names)

@@ -164,6 +164,7 @@ linear("contents(x)", "y_bar", unknown, "maybe")
 @rule(runtime.saved_item, view="maybe", kind=unknown)
 def saved_item(y, base, key):
     y_dot = saved_item(base_dot, key)
+    key_bar = 0
 
 
 nondifferentiable(runtime.Shadow, runtime.contents_inside, runtime.put_inside)

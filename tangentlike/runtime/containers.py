@@ -138,8 +138,10 @@ def argument_key(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def saved_entry(d: Any, key: Any) -> list[Any]:
-    """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
-    return [d[key]] if key in d else []
+    """What `d[key]` is before it is written, in a list that is empty where a dict has no entry."""
+    if isinstance(d, dict):
+        return [d[key]] if key in d else []
+    return [copy(d[key])]
 
 
 def saved_attribute(x: Any, name: str) -> Any:
@@ -470,6 +472,8 @@ def join_items(parts: Any, x: Any) -> Any:
 
 def parted_items(g: Any, parts: Any) -> Any:
     """The adjoints of the parts that `join_items` made one value of; `g` is that of the value."""
+    if isinstance(parts, float):  # (a number, put into a slice as it is)
+        return 0.0
     return [0.0] * len(parts) if isinstance(g, float) else list(g)
 
 

@@ -140,6 +140,8 @@ class Shadow:
             return _own(0.0 if id(x) in known else self.numbers.pop(id(x), (x, 0.0))[1])
         if isinstance(x, dict):
             return {key: self._take(item, known) for key, item in x.items()}
+        if id(x) in known:  # (an object of the program's is what it was)
+            return 0.0
         found = mirror(x, lambda item: self._take(item, known))
         if found is None and isinstance(x, (list, tuple)):
             return [self._take(item, known) for item in x]
@@ -252,27 +254,32 @@ def _owner(x: Any) -> Any:
     return owner if typed is None else typed
 
 
-def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
-    """The arrays and numbers in `x` with what belongs to each of them in `g`."""
-    x = _entries(x)
+def _pairs(x: Any, g: Any, zeroed: set[int] | None = None) -> Iterator[tuple[Any, Any]]:
+    """The arrays and numbers in `x` with what belongs to each of them in `g`. (Objects for which
+    that is 0.0, the zero of any structure, may refer to each other: `zeroed` were met already.)"""
+    x, zeroed = _entries(x), set() if zeroed is None else zeroed
     if g is None:  # (it is in place already)
         return
     if is_array(x) or isinstance(x, _NUMBERS):
         yield x, g
     elif isinstance(x, dict):
         for key, item in x.items():
-            yield from _pairs(item, g if _is_number(g) else g[key])
+            yield from _pairs(item, g if _is_number(g) else g[key], zeroed)
     elif isinstance(x, (list, tuple)):
         parts = [g] * len(x) if _is_number(g) else g
         if is_array(g):  # (it was taken for an array)
             parts = unbroadcast(g, x)
         _require_as_many(x, parts)
         for item, part in zip(x, parts, strict=True):
-            yield from _pairs(item, part)
-    else:
+            yield from _pairs(item, part, zeroed)
+    elif not _is_number(g):
         for name, item in (fields_of(x) or {}).items():
             part = g.get(name, 0.0) if isinstance(g, dict) else getattr(g, name, 0.0)
-            yield from _pairs(item, part)
+            yield from _pairs(item, part, zeroed)
+    elif id(x) not in zeroed:
+        zeroed.add(id(x))
+        for item in (fields_of(x) or {}).values():
+            yield from _pairs(item, g, zeroed)
 
 
 def _require_as_many(x: Any, parts: Any) -> None:
@@ -355,15 +362,19 @@ def _is_number(g: Any) -> bool:
 
 
 def _identities(values: Any) -> set[int]:
-    """The ids of the numbers, and of the owners of the arrays, in some values."""
+    """The ids of the numbers, of the owners of the arrays and of the objects in some values (which
+    may refer to each other)."""
     found: set[int] = set()
-    for x in map(_entries, values):
+    waiting = list(values)
+    while waiting:
+        x = _entries(waiting.pop())
         if is_array(x):
             found.add(id(_owner(x)))
-        elif isinstance(x, _NUMBERS):
+        elif isinstance(x, (list, tuple)):
+            waiting += x
+        elif isinstance(x, dict):
+            waiting += x.values()
+        elif id(x) not in found:
             found.add(id(x))
-        elif isinstance(x, (list, tuple, dict)):
-            found |= _identities(x.values() if isinstance(x, dict) else x)
-        else:
-            found |= _identities((fields_of(x) or {}).values())
+            waiting += (fields_of(x) or {}).values()
     return found

@@ -197,7 +197,10 @@ class Recorder:
         self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
     ) -> TypeGuard[ir.Index]:
         """Whether a write may make an entry that was not there, as it does in a dict."""
-        if not isinstance(entries, ir.Index) or self.context.kind_of(entries.base).form != "dict":
+        if not isinstance(entries, ir.Index):
+            return False
+        form, key = self.context.kind_of(entries.base).form, self.context.kind_of(entries.key)
+        if form != "dict" and (form != "unknown" or key.form not in ("unknown", "other")):
             return False
         return not entry_is_there(stmt, entries, self.facts, self.context.sources())
 

@@ -712,12 +712,11 @@ def _stacks(function: ir.Function, tapes: Collection[str]) -> tuple[str, ...]:
 
 
 def _popped(stmt: ir.Stmt) -> str:
-    """The stack that a statement takes one value from, and does nothing else with."""
+    """The stack that a statement takes one value from, and does nothing else with. (A `xs.pop()`
+    that binds no name undoes what the user's function appended: a stack would not be there.)"""
     match stmt:
-        case ir.Assign(value=call) | ir.Do(value=call):
-            match call:
-                case ir.Call(fn=ir.Attribute(ir.Var(name), "pop"), args=(), kwargs=()):
-                    return name
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), "pop"), args=(), kwargs=())):
+            return name
     return ""
 
 
@@ -740,10 +739,10 @@ class _Reader:
             yield from self.counters(stmt)
             return
         left = ir.Var(self.left[stack])
+        assert isinstance(stmt, ir.Assign)
         yield ir.Assign(left.name, ir.Call(_MINUS, (left, ir.Const(1))), stmt.origin)
-        if isinstance(stmt, ir.Assign):
-            value = ir.Index(ir.Var(stack), left, stmt.origin.place)
-            yield ir.Assign(stmt.target, value, stmt.origin)
+        value = ir.Index(ir.Var(stack), left, stmt.origin.place)
+        yield ir.Assign(stmt.target, value, stmt.origin)
 
     def counters(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         """The counters of the stacks that a statement unpacks."""

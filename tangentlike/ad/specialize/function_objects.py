@@ -87,9 +87,10 @@ class FunctionClasses:
 
 
 def _class_name(text: str) -> str:
-    """`scale_by` -> `ScaleBy`."""
+    """`scale_by` -> `ScaleBy`; of the second function named `_`, `Function2`."""
     words = text.rpartition(".")[2].strip("_").split("_")
-    return "".join(word[:1].upper() + word[1:] for word in words) or "Function"
+    name = "".join(word[:1].upper() + word[1:] for word in words)
+    return name if name.isidentifier() else f"Function{name}"
 
 
 def _methods(

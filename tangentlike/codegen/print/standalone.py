@@ -44,9 +44,8 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
     if of_arrays is None and of_numpy and is_typed(module):
         of_arrays = False
     collection = _Collection(module, bindings.all(), of_arrays)
-    for name, binding in bindings.all().items():
-        if binding.kind not in ("builtin", "emitted") or name != binding.original:
-            collection.add(name, binding.obj)
+    for name, obj in collection.wanted.items():
+        collection.add(name, obj)
     head = collection.head(module.main.name)
     return write(module, bindings, every, head).source
 
@@ -99,6 +98,11 @@ class _Collection:
         self.goes_back = any(isinstance(part, ir.Ref) and part.obj is reversed for part in every)
         self.names = {
             _identity(b.original, self._form(b.obj)): name for name, b in bindings.items()
+        }
+        self.wanted = {  # by the derivative itself
+            name: b.obj
+            for name, b in bindings.items()
+            if b.kind not in ("builtin", "emitted") or name != b.original
         }
         self.imports: dict[str, Binding] = {}
         self.constants: list[str] = []
@@ -219,6 +223,8 @@ class _Collection:
             self.kept.append(obj)
             self.names[identity] = self.file_names.fresh(wanted)
             self._add_needed(wanted, self.names[identity], obj)
+        elif self.names[identity] in self.wanted:
+            self.add(self.names[identity], obj)  # (above what needs it: a class above its child)
         return self.names[identity]
 
     def _add_needed(self, wanted: str, name: str, obj: Any) -> None:
