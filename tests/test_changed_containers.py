@@ -542,3 +542,48 @@ def registered(x):
 
 def test_a_decorated_function_without_a_name():
     check(registered)
+
+
+# ------------------------------------------------------------------- sets of what was seen already
+
+
+class Product:
+    def __init__(self, v, factors=()):
+        self.v, self.factors, self.bar = v, factors, 0.0
+
+    def __mul__(self, other):
+        return Product(self.v * other.v, ((self, other.v), (other, self.v)))
+
+
+def ordered(node, seen, order):
+    if node in seen:
+        return
+    seen.add(node)
+    for factor, _ in node.factors:
+        ordered(factor, seen, order)
+    order.append(node)
+
+
+def backwards(x):
+    order, seen = [], set()
+    a, b = Product(x[0]), Product(x[1])
+    c = a * b
+    y = c * c * a
+    ordered(y, seen, order)
+
+    def count(node, found):
+        if id(node) not in found:
+            found.add(id(node))
+            for factor, _ in node.factors:
+                count(factor, found)
+
+    y.bar = x[2]
+    for node in reversed(order):
+        for factor, slope_of in node.factors:
+            factor.bar = factor.bar + slope_of * node.bar
+    count(y, found := set())
+    return a.bar * b.bar * len(found) * len(seen)
+
+
+def test_a_set_of_nodes_that_recursion_has_seen():
+    check(backwards)

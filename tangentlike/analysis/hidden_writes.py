@@ -78,7 +78,8 @@ def is_of_keys(call: ir.Call, function: ir.Function, kinds: Mapping[str, Kind]) 
 
 
 def _only_asked(function: ir.Function) -> frozenset[str]:
-    """The names that are read for nothing but what is in them, how many, and to put it there."""
+    """The names that are read for nothing but what is in them, how many, and to put it there (be
+    it where the function calls itself)."""
     read: Counter[str] = Counter()
     for stmt in ir.statements(function.body):
         for expr in ir.expressions(stmt):
@@ -90,6 +91,9 @@ def _only_asked(function: ir.Function) -> frozenset[str]:
                         read[name] -= 1
                     case ir.Call(fn=ir.Ref(obj=builtins.len), args=(ir.Var(name),)):
                         read[name] -= 1
+                    case ir.Call(ir.Ref(text), args, kwargs) if text == function.name:
+                        given = (*zip(function.param_names, args, strict=False), *kwargs)
+                        read.subtract(name for name, arg in given if arg == ir.Var(name))
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "add" | "discard" | "remove"))):
                 read[name] -= 1
