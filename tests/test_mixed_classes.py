@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 
 import numpy as np
 import pytest
@@ -299,3 +300,43 @@ def test_model_with_a_penalty():
 
     difference = (moved(1e-5) - moved(-1e-5)) / 2e-5
     assert abs(np.sum(slopes.layers[0].w * v) - difference) < 1e-8
+
+
+@dataclasses.dataclass
+class Circle:
+    r: float
+
+
+@dataclasses.dataclass
+class Group:
+    items: list
+    scale: float = 1.0
+
+
+def area(shape):
+    match shape:
+        case Circle(r=r) if r > 0:
+            return np.pi * r * r
+        case Circle():
+            return 0.0
+        case Group([first, *rest], scale=k):
+            return k * (area(first) + area(Group(rest)))
+        case Group([]):
+            return 0.0
+        case {"width": w, **others}:
+            return w * sum(others.values())
+        case (a, b):
+            return a * b
+    return shape
+
+
+def areas(x):
+    group = Group([Circle(x[0]), Group([Circle(-x[0])], x[1])], x[1])
+    group.items[0].r *= x[2]
+    group.items.append(Circle(area(group)))
+    sides = {"width": x[0], "height": x[1] * x[2], "depth": 1.0}
+    return area(group) + area(sides) + area((x[0], area(2.0)))
+
+
+def test_patterns_of_many_classes_in_one_function():
+    tl.check_grads(areas, (np.array([0.7, 0.8, 1.1]),))

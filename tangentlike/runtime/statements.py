@@ -23,7 +23,7 @@ def other_entries(mapping: Any, keys: Any) -> dict[Any, Any]:
     >>> other_entries({"w": 1.0, "b": 2.0}, ("w",))
     {'b': 2.0}
     """
-    return {key: value for key, value in mapping.items() if key not in keys}
+    return {key: mapping[key] for key in mapping if key not in keys}
 
 
 class Unsuppressed:
