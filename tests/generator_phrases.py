@@ -55,6 +55,14 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("<Y>, <Z> = <F>, <S> * 0.9",),
     # lists
     ("p = [<V>] * 2 + [<E>]", "<X> = p[1] * 0.5 - p[-1]"),
+    (
+        "p = Cell(<V>, None)",
+        "if <C>:",
+        "    p.b = <W>",
+        "q = 2 if p.b is None else p.b",
+        "q0 = [<S>, 0.2, <T>, 0.3] * q",
+        "<Y> = q0[1] * len(q0) * 0.1 + q0[2]",
+    ),
     ("p = []", "for x1 in <V>:", "    p.append(x1 * <S>)", "    p += [x1]", "<Y> = p[0] + p[3]"),
     ("p = [<S>, <T>]", "p.insert(0, <F>)", "p.extend([0.2, <S>])", "p.reverse()", "<Y> = p[1]"),
     ("p = [<S>, <F>, <T>]", "del p[0]", "p[0:1] = [<S>, 0.3]", "<Y> = p[-1] * p[1]"),

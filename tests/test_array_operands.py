@@ -323,3 +323,33 @@ def test_lists_beside_what_is_no_list(f: Any) -> None:
     """What a ufunc or a sum gives is an array or a number: it joins no lists."""
     tl.check_grads(f, (np.array([0.3, 0.7, 0.9]),), order=2)
     assert "require_sequence" not in tl.grad(f).source
+
+
+class Setting:
+    """A count, an array, or None."""
+
+    def __init__(self, weight: Any, count: Any) -> None:
+        self.weight = weight
+        self.count = count
+
+
+def list_repeated_by_a_field(x):
+    setting = Setting(x, None)
+    if x[0] > 100.0:
+        setting = Setting(x, x)
+    n = 2 if setting.count is None else setting.count
+    return np.sum(np.array([x[1], 2.0, 3.0] * n) ** 2) * x[0]
+
+
+def list_scaled_by_a_field(x):
+    setting = Setting(x, x)
+    if x[0] > 100.0:
+        setting = Setting(x, 2)
+    n = 2 if setting.count is None else setting.count
+    return np.sum(np.array(n * [x[1], 2.0, 3.0]) ** 2) * x[0]
+
+
+@pytest.mark.parametrize("f", [list_repeated_by_a_field, list_scaled_by_a_field])
+def test_lists_times_what_is_a_count_or_an_array_only_when_it_runs(f: Any) -> None:
+    """(It was taken for an array that carries derivatives: half the gradient, and raw errors.)"""
+    tl.check_grads(f, (np.array([0.3, 0.7, 0.9]),), order=2)

@@ -15,7 +15,7 @@ from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arra
 from ...analysis.constructors import record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
 from ...analysis.refusals import unknown_class
-from ...ir.kind import OTHER, Kind
+from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
 from ...rules.book import resolve
 from ...runtime import pair_of, tangent_of
@@ -346,9 +346,11 @@ def operands_as_arrays(
             yield stmt
         elif isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
             asked = _asked(stmt.value, context)
-            scales = asked is not None and _scales(stmt.value, asked) and asked.name in varied()
-            yield from () if scales else checked(asked, stmt.value, stmt)
-            places = range(2) if scales else _places(stmt.value, context)
+            if asked is not None and _repeats(stmt.value) and asked.name in varied():
+                yield from _repeated_or_scaled(stmt, asked, context)
+                return
+            yield from checked(asked, stmt.value, stmt)
+            places = _places(stmt.value, context)
             args = tuple(
                 _array(arg, stmt.origin, arrays, context) if place in places else arg
                 for place, arg in enumerate(stmt.value.args)
@@ -434,10 +436,22 @@ def _broadcasts(operator_: Any, kind: Kind) -> bool:
     return kind.form == "array" or (kind.form in ("value", "number") and not counts)
 
 
-def _scales(call: ir.Call, other: ir.Var) -> bool:
-    """Whether a call is `x * [1.0, 2.0]`: where `x` carries derivatives it is not a count of
-    repetitions, and lists are multiplied by nothing else."""
-    return isinstance(call.fn, ir.Ref) and call.fn.obj is operator.mul and other in call.args
+def _repeats(call: ir.Call) -> bool:
+    return isinstance(call.fn, ir.Ref) and call.fn.obj is operator.mul
+
+
+def _repeated_or_scaled(stmt: ir.Assign, factor: ir.Var, context: Context) -> list[ir.Stmt]:
+    """`[1.0, 2.0] * n`, where `n` may be an array that carries derivatives, or how many there are."""
+    assert isinstance(stmt.value, ir.Call)
+    (items,) = (arg for arg in stmt.value.args if arg != factor)
+    text = (
+        "if isinstance(n, (int, np.integer)): result = items * int(n)\n"
+        "else: array = np.asarray(items); result = array * n"
+    )
+    made = context.instead(stmt, text, n=factor, items=items)
+    if isinstance(stmt.target, str):
+        context.kinds[stmt.target] = UNKNOWN
+    return made
 
 
 def _asked(call: ir.Call, context: Context) -> ir.Var | None:
