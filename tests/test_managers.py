@@ -217,3 +217,35 @@ def test_what_cannot_be_followed_is_refused(f: Callable[..., Any], message: str)
         with pytest.raises(tl.UnsupportedError, match=message) as info:
             derivative(X)
         assert info.value.place is not None and info.value.hint
+
+
+HELD: list[Any] = []
+MAKERS: dict[str, Callable[[], Any]] = {"held": lambda: contextlib.nullcontext(HELD)}
+
+
+def mapped(x: Any, how: str) -> Any:
+    y = x * x
+    if how != "plain":
+        with MAKERS[how]() as pool:
+            y = pool.map(np.sin, [y])
+    return y
+
+
+def appended(x: Any, how: str) -> Any:
+    y = x * x
+    with MAKERS[how]() as held:
+        held.append(y)
+    return y
+
+
+def test_an_unknown_context_in_a_branch_of_a_helper_that_is_not_taken() -> None:
+    tl.check_grads(lambda x: np.sum(mapped(x, "plain") * x), (X,), order=2)
+
+
+def test_what_an_unknown_context_of_a_helper_is_given_is_refused_there() -> None:
+    def kept(x: Any) -> Any:
+        return np.sum(appended(x, "held") * HELD[-1])
+
+    for derive in (lambda: tl.grad(kept)(X), lambda: tl.jvp(kept, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="what a context manager returns as `held`"):
+            derive()

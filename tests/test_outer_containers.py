@@ -302,3 +302,31 @@ class Times:
     def __call__(self, x):
         self.w = self.w * x[0]
         return x * self.w
+
+
+RESULTS: dict = {}
+
+
+def kept_at_its_argument(x):
+    if x not in RESULTS:
+        RESULTS[x] = x * x
+    return RESULTS[x]
+
+
+def kept_at_its_first(x):
+    key = x * 1.0
+    if key not in RESULTS:
+        RESULTS[key] = key * key
+    return RESULTS.get(key)
+
+
+@pytest.mark.parametrize("fn", [kept_at_its_argument, kept_at_its_first])
+@pytest.mark.parametrize("kept", [{}, {2.0: 4.0}])
+def test_results_of_earlier_calls_that_are_found_by_value(fn, kept):
+    """What an earlier call put there is a constant (a gradient of zero, once)."""
+    RESULTS.clear()
+    RESULTS.update(kept)
+    with pytest.raises(tl.UnsupportedError, match="keeps results of earlier calls"):
+        tl.grad(fn)(2.0)
+    with pytest.raises(tl.UnsupportedError, match="keeps results of earlier calls"):
+        tl.jvp(fn, (2.0,), (1.0,))

@@ -90,3 +90,17 @@ def test_one_that_is_lengthened():
     tl.check_grads(lengthened, (X,))
     with pytest.raises(tl.UnsupportedError, match="of which the length changes"):
         tl.check_grads(lengthened, (X,), order=2)
+
+
+def into_a_transposed_array(x):
+    d = array("d", [np.inf] * 3)
+    for i in range(3):
+        d[i] = x[i] * x[i + 1]
+    m = np.zeros((2, 3))
+    rows = [m]
+    rows[0].T[[0, 1, 2], [1, 0, 1]] = d
+    return np.sum(m**2 * np.arange(6.0).reshape(2, 3)) * d[0]
+
+
+def test_its_entries_put_into_an_array_that_has_several_names():
+    tl.check_grads(into_a_transposed_array, (X,), order=2)

@@ -17,7 +17,7 @@ from ..frontend.structures import QUERIES_OF_ARRAYS
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
 from .constructors import record_values
-from .flow import ASKED, OUTSIDE, EffectsOf, Flow, flow_edges
+from .flow import ASKED, MANAGED, OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
 from .refusals import refuse_unknown
 
@@ -60,7 +60,7 @@ def useful_names(
     """The names on which the result depends, or, not with `result_only`, what others see."""
     wanted: tuple[str, ...] = tuple(_returned(function, kinds, book))
     if not result_only:
-        wanted = (*wanted, *written_parameters(function, flow), OUTSIDE)
+        wanted = (*wanted, *written_parameters(function, flow), OUTSIDE, MANAGED)
     return reaching(flow, wanted)
 
 
@@ -82,7 +82,7 @@ def _carrying(
     if targets is None:
         targets = written_parameters(function, flow)
     varied = _reachable(wrt, flow.successors, kinds)
-    wanted = (*_returned(function, kinds, book), *targets, OUTSIDE, ASKED)
+    wanted = (*_returned(function, kinds, book), *targets, OUTSIDE, MANAGED, ASKED)
     found = varied & _reachable(wanted, flow.predecessors, kinds)
     return found - _functions_for_constants(function, book)
 

@@ -37,6 +37,7 @@ from .shifts import cancelled_extrema
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
+MANAGED = "<managed>"  # the node for what context managers give, which those who made them know, too
 ASKED = "<asked>"  # the node for what functions that are not known now are given
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 
@@ -139,7 +140,7 @@ class _Reader:
                 self._bind((), value, stmt)
             case ir.Enter(target=target, context=context) if target:
                 self._depend((target,), context)
-                self._depend((OUTSIDE,), ir.Var(target))  # (who made it knows it, too)
+                self._depend((MANAGED,), ir.Var(target))
             case ir.OpaqueStmt(values=values) if writes_outside(stmt):
                 for value in values:
                     self._depend((OUTSIDE,), value)

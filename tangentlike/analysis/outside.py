@@ -496,6 +496,7 @@ class Outside:
                 into = without_tables(reached, found.written)
                 if (into or not reached) and name in varied():
                     _refuse_unseen_function(stmt)
+                    _refuse_found_again(function, into, varied())
                     raise _carried_out(name, into, function, stmt)
         unseen = self._written_unseen(function, outer, varied)
         written = arrays_of(without_tables({**found.written, **unseen}, found.written))
@@ -699,6 +700,26 @@ def _calls_a_value(stmt: ir.Stmt) -> bool:
     parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
     unknown = (isinstance(p, ir.Call) and not isinstance(p.fn, ir.Ref) for p in parts)
     return any(unknown) or bool(_function_values(stmt))
+
+
+def _refuse_found_again(function: ir.Function, into: Found, varied: frozenset[str]) -> None:
+    """Refuse reads, by keys that carry derivatives, of dicts outside into which results are put:
+    what an earlier call put there is a constant, and equal numbers are not one variable."""
+    dicts = [ref.obj for ref in into.values() if isinstance(ref.obj, dict)]
+    for stmt in ir.statements(function.body) if dicts else ():
+        for part in ir.walk_statement(stmt):
+            match part:
+                case ir.Index(ir.Ref(obj=base), ir.Var(key)) | ir.Call(
+                    ir.Attribute(ir.Ref(obj=base), "get" | "setdefault"), (ir.Var(key), *_)
+                ) if key in varied and any(base is found for found in dicts):
+                    key = in_source(key, function)
+                    raise UnsupportedError(
+                        f"`{key}` carries derivatives and is a key of a dict outside "
+                        f"{function.name}, which keeps results of earlier calls",
+                        stmt.origin.place,
+                        "What such a call gives has no derivative: differentiate the function that "
+                        "computes it.",
+                    )
 
 
 def _carried_out(name: str, into: Found, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:

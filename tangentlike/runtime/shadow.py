@@ -208,12 +208,12 @@ class Shadow:
         part = whole[key]
         if not is_array(part):
             whole[key] = 0.0
-            return part if value is None else unbroadcast(part, value)
+            return part if value is None else unbroadcast(part, _entries(value))
         if not _is_plain(part):
             refuse_memory("entries that lie on each other in memory")
         g = part.copy() if type(key) is slice or key is ... else part * survivors(whole, key)
         whole[key] = 0.0
-        return g if value is None else unbroadcast(g, value)
+        return g if value is None else unbroadcast(g, _entries(value))
 
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
