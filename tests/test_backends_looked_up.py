@@ -504,3 +504,77 @@ def test_it_is_written_only_where_it_is_not_the_backends_own(fn, derivative, giv
 
 def slope(fn):
     return (fn(X + 1e-6 * V) - fn(X - 1e-6 * V)) / 2e-6
+
+
+# --------------------------- what one method gave of constants is given to another with what varies
+
+
+class Bounding(Plain):
+    def __init__(self):
+        self.lower = np.zeros(3)
+
+    def asarray(self, a):
+        return np.asarray(a)
+
+    def own(self):
+        return self.lower
+
+    def maximum(self, a, b):
+        return np.maximum(a, b)
+
+    def minimum(self, a, b):
+        return np.minimum(a, b)
+
+    def put(self, b, a):
+        b[:] = a
+        return a * 1.0
+
+
+BOUNDING = {"it": Bounding()}
+
+
+def clipped(x):
+    b = BOUNDING["it"]
+    return np.sum(b.minimum(b.maximum(x, b.asarray(0.1)), b.asarray(0.7)) * x)
+
+
+def clipped_product(x, w):
+    b = BOUNDING["it"]
+    return b.minimum(b.maximum(x * w, b.asarray(0.1)), b.asarray(0.7)) * w
+
+
+def clipped_by_a_helper(x):
+    return np.sum(clipped_product(x, 2.0 * x))
+
+
+def with_its_own(x):
+    b = BOUNDING["it"]
+    return np.sum(b.maximum(x, b.own()) * x)
+
+
+@pytest.mark.parametrize("fn", [clipped, clipped_by_a_helper, with_its_own])
+def test_what_one_method_gave_is_given_to_another(fn):
+    tl.check_grads(fn, (X,))
+
+
+def put_into_its_own(x):
+    b = BOUNDING["it"]
+    b.put(b.own(), x)
+    return np.sum(b.own() * x)
+
+
+def put_into_what_it_gave(x):
+    b = BOUNDING["it"]
+    z = b.asarray(np.zeros(3))
+    b.put(z, x)
+    return np.sum(z * x)
+
+
+def test_what_is_put_into_what_it_gave():
+    """Into memory of its own: refused, or right; never without what was put there."""
+    for fn in (put_into_its_own, put_into_what_it_gave):
+        for modes in (("rev",), ("fwd",)):
+            try:
+                tl.check_grads(fn, (X,), modes=modes)
+            except tl.UnsupportedError as refused:
+                assert refused.message

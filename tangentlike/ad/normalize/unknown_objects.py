@@ -47,6 +47,7 @@ from ...frontend.owners import mark_of
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...pytree import leaves
 from ...rules.linear import is_zero
+from ...runtime import method_of
 from ..context import BINARY_OF, Context
 
 _CONTAINERS = ("list", "tuple", "dict", "set")
@@ -242,13 +243,41 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
     while chosen:
         left = {key: block for key, block in named.items() if key not in chosen}
         replaced = _replaced(function, chosen)
-        carried = context.varied(replaced, wrt) if left else frozenset()
+        asks = bool(left) or context.unseen_writes
+        carried = context.varied(replaced, wrt) if asks else frozenset()
         # (What stays as it is may hand on what it is given to its object, and that to others.)
-        found = {key for key in left if _given(calls[key], context) & carried}
+        found = {key: left[key] for key in left if _given(calls[key], context) & carried}
+        found |= _of_written(function, calls, {**named, **chosen}, carried, context)
         if not found:
             return replaced
-        chosen.update((key, left[key]) for key in found)
+        chosen.update(found)
     return function
+
+
+def _of_written(
+    function: ir.Function,
+    calls: Mapping[int, ir.Call],
+    blocks: Mapping[int, ir.Block],
+    carried: frozenset[str],
+    context: Context,
+) -> dict[int, ir.Block]:
+    """The methods, unbound, of objects into which unknown functions may put what varies: they are
+    given the memory that another method gave (`nx.maximum(x, nx.ones(n))`, by identity)."""
+    if not context.unseen_writes:
+        return {}
+    return {
+        id(stmt): _unbound(stmt, calls[id(stmt)], context)
+        for stmt in _these(function, calls)
+        if _is_method_of(blocks.get(id(stmt), ())) and ir.names_in(calls[id(stmt)].fn) & carried
+    }
+
+
+def _is_method_of(block: ir.Block) -> bool:
+    """Whether a method is called as what its object has under the name (see `_named`)."""
+    match block:
+        case (ir.Assign(value=ir.Call(ir.Ref(obj=obj))), _):
+            return obj is method_of
+    return False
 
 
 def _attributes_read(function: ir.Function, context: Context) -> ir.Function:
