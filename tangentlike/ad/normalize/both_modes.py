@@ -441,7 +441,7 @@ def _repeats(call: ir.Call) -> bool:
 
 
 def _repeated_or_scaled(stmt: ir.Assign, factor: ir.Var, context: Context) -> list[ir.Stmt]:
-    """`[1.0, 2.0] * n`, where `n` may be an array that carries derivatives, or how many there are."""
+    """`[1.0, 2.0] * n`, where `n` may be an array that carries derivatives, or a count."""
     assert isinstance(stmt.value, ir.Call)
     (items,) = (arg for arg in stmt.value.args if arg != factor)
     text = (
