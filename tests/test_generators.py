@@ -352,3 +352,52 @@ def test_what_is_left_is_gone_through_later(f):
 def test_a_generator_has_no_gradient_itself():
     with pytest.raises(tl.UnsupportedError, match="generator"):
         tl.grad(steps)(X)
+
+
+# --------------------------------------------------- handed on as the starred arguments of a call
+
+
+def doubled(v):
+    return 2.0 * v
+
+
+def combined(a, b, c):
+    return a * b - np.sum(c) * a
+
+
+def starred(x):
+    args = map(doubled, (x, x * x, 3.0 * x))
+    return np.sum(combined(*args))
+
+
+def starred_in_either_branch(x):
+    args = (np.sin(v) * v for v in (x, x * x, 3.0 * x))
+    if x[0] > 10.0:
+        return np.sum(combined(*args)) ** 2
+    return np.sum(combined(*args))
+
+
+def starred_twice(x):
+    args = map(doubled, (x, x * x, 3.0 * x))
+    first = np.sum(combined(*args))
+    return first + len([*args])
+
+
+@pytest.mark.parametrize("fn", [starred, starred_in_either_branch])
+def test_starred_arguments(fn):
+    x = np.array([0.5, 0.8, 1.3])
+    tl.check_grads(fn, (x,))
+    gradient = tl.grad(fn)
+    np.testing.assert_allclose(
+        tl.jvp(gradient, (x,), (x,))[1],
+        (gradient(x * (1.0 + 1e-6)) - gradient(x * (1.0 - 1e-6))) / 2e-6,
+        rtol=1e-6,
+    )
+
+
+def test_an_iterator_that_is_empty_the_second_time():
+    """It is not made a list, which would not be empty."""
+    x = np.array([0.5, 0.8, 1.3])
+    for derive in (lambda: tl.grad(starred_twice)(x), lambda: tl.jvp(starred_twice, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match="is not differentiated"):
+            derive()

@@ -413,24 +413,49 @@ def _counts(element: ir.Expr, counters: frozenset[str]) -> bool:
 
 def generators_in_place(function: ir.Function, variable: Callable[[str], str]) -> ir.Function:
     """The function with generator expressions where they are gone through, if what they go through
-    is the same there."""
+    is the same there; as lists where they are the starred arguments of a call.
+
+    before::                                  after::
+        args = (f(v) for v in (x, y))             if plain:
+        if plain:                                     args2 = [f(v) for v in (x, y)]
+            return g(*args)                           return g(*args2)
+        return np.sum(x)                          return np.sum(x)
+    """
     every = list(ir.with_parents(function.body))
     bound = ir.bindings([stmt for stmt, _ in every])
     parts = (part for stmt, _ in every for part in ir.walk_statement(stmt))
     read = Counter(part.name for part in parts if isinstance(part, ir.Var))
-    values: dict[str, ir.Expr] = {}
+    values: dict[str, Comprehension] = {}
+    items: dict[str, ir.Block] = {}
     for number, (stmt, around) in enumerate(every):
         match stmt:
             case ir.Assign(target=str(name), value=Comprehension() as made):
-                once = is_generator(made) and carries(made) and read[name] == bound[name] == 1
-                if once and _is_taken_later(name, made, around, every[number + 1 :]):
+                later = every[number + 1 :]
+                readers = [part for part in later if name in evaluated_names(part[0])]
+                once = is_generator(made) and carries(made) and bound[name] == 1
+                once = once and read[name] == len(readers) > 0 and _are_exclusive(readers)
+                held = variable(f"{name}_items") if once else ""
+                made, given = _with_named_items(made, held, stmt.origin)
+                if once and all(
+                    _is_taken_later(name, made, around, [p for p in later if p not in others])
+                    for reader in readers
+                    for others in [[p for p in readers if p is not reader]]
+                ):
                     values[name] = made
+                    items[name] = given
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and stmt.target in values:
-            return ()
+            return items[str(stmt.target)]
         if not evaluated_names(stmt) & values.keys():
             return stmt
+        starred = _starred_names(stmt) & values.keys()
+        if starred:
+            listed = {name: variable(name) for name in sorted(starred)}
+            lists = {name: replace(values[name], form="list") for name in listed}
+            before = [ir.Assign(listed[name], lists[name], stmt.origin) for name in listed]
+            put = {name: ir.Var(listed[name]) for name in listed}
+            return (*before, ir.map_statement(stmt, expr=lambda e: ir.substitute(e, put)))
         if isinstance(stmt, ir.For):
             through = ir.substitute(stmt.iter, values)
             return (_loop_through(stmt.target, through, stmt.body, variable, stmt.origin),)
@@ -445,6 +470,47 @@ def evaluated_names(stmt: ir.Stmt) -> set[str]:
     return {name for expr in ir.expressions(stmt) for name in ir.names_in(expr)}
 
 
+def _with_named_items(
+    made: Comprehension, name: str, origin: ir.Origin
+) -> tuple[Comprehension, ir.Block]:
+    """A generator expression over a tuple or list that is written out, which gets a name: it is
+    made where the generator is."""
+    first, *rest = made.clauses
+    if not name or not isinstance(first.iter, ir.Display):
+        return made, ()
+    meaning = dict(zip(made.names, made.values, strict=True))
+    given = ir.Assign(name, ir.substitute(first.iter, meaning), origin)
+    clauses = (replace(first, iter=ir.Var(name)), *rest)
+    names, values = (*made.names, name), (*made.values, ir.Var(name))
+    return replace(made, clauses=clauses, names=names, values=values), (given,)
+
+
+def _starred_names(stmt: ir.Stmt) -> frozenset[str]:
+    """The names that a statement hands on as `*name`, if it calls nothing else of the user's."""
+    parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+    if sum(not _is_operation(part) for part in parts) > 1:
+        return frozenset()
+    names = (ir.names_in(part) for part in parts if ir.is_starred(part))
+    return frozenset().union(*names)
+
+
+def _are_exclusive(readers: list[tuple[ir.Stmt, tuple[ir.Stmt, ...]]]) -> bool:
+    """Whether no two of these statements run in one call: they stand in branches of one `if`."""
+
+    def branch_of(stmt: ir.Stmt, test: ir.If) -> bool:
+        return any(part is stmt for part in ir.statements(test.body))
+
+    return all(
+        any(
+            isinstance(test, ir.If)
+            and any(part is test for part in beside)
+            and branch_of(stmt, test) != branch_of(other, test)
+            for test in around
+        )
+        for (stmt, around), (other, beside) in itertools.combinations(readers, 2)
+    )
+
+
 def _is_taken_later(
     name: str,
     made: Comprehension,
@@ -457,7 +523,13 @@ def _is_taken_later(
     for number, (stmt, outside) in enumerate(later):
         if name in evaluated_names(stmt):
             whole = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
-            inside = (part for part in whole if isinstance(part, ir.Opaque | ir.Lazy))
+            starred = _starred_names(stmt)
+            inside = (
+                part
+                for part in whole
+                if isinstance(part, ir.Opaque | ir.Lazy)
+                and not (ir.is_starred(part) and name in starred)
+            )
             bare = isinstance(stmt, ir.Assign) and stmt.value == ir.Var(name)
             other = (
                 bare or isinstance(stmt, ir.While) or any(name in ir.names_in(p) for p in inside)
