@@ -246,7 +246,9 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
         asks = bool(left) or context.unseen_writes
         carried = context.varied(replaced, wrt) if asks else frozenset()
         # (What stays as it is may hand on what it is given to its object, and that to others.)
-        found = {key: left[key] for key in left if _given(calls[key], context) & carried}
+        found: dict[int, ir.Block] = {
+            key: left[key] for key in left if _given(calls[key], context) & carried
+        }
         found |= _of_written(function, calls, {**named, **chosen}, carried, context)
         if not found:
             return replaced
