@@ -939,6 +939,21 @@ DIFFERENTIATED: list[tuple[str, str, tuple[int, ...], str, str]] = [
     ("scipy.signal.correlate2d", "scipy.signal.correlate2d(x, y)", (4, 3), "absent", "exists"),
     ("scipy.signal.detrend", "scipy.signal.detrend(x)", (4, 5), "absent", "exists"),
     ("scipy.signal.hilbert", "scipy.signal.hilbert(x).imag", (4, 5), "absent", "absent"),
+    ("scipy.signal.resample", "scipy.signal.resample(x, 7)", (4, 5), "absent", "absent"),
+    (
+        "scipy.signal.stft",
+        "np.abs(scipy.signal.stft(x, nperseg=4)[2])",
+        (9,),
+        "absent",
+        "exists",
+    ),
+    (
+        "scipy.signal.istft",
+        'scipy.signal.istft(x * (1.0 + 0.5j), window="hamming")[1]',
+        (4, 5),
+        "absent",
+        "exists",
+    ),
     (
         "scipy.signal.sosfilt",
         "scipy.signal.sosfilt(np.array([[0.1, 0.2, 0.1, 1.0, -0.5, 0.2]]), x)",

@@ -392,6 +392,14 @@ PROGRAMS = {
     "hilbert": lambda x: np.abs(signal.hilbert(x, axis=0)),
     "hilbert of a length": lambda x: np.abs(signal.hilbert(x, 7)),
     "sosfilt": lambda x: signal.sosfilt(SECTIONS, x, axis=0),
+    "stft": lambda x: np.abs(signal.stft(x, nperseg=3)[2]),
+    "stft of a length": lambda x: signal.stft(x, nperseg=4, nfft=6, boundary=None)[2].imag,
+    "istft": lambda x: signal.istft(x * (1.0 + 0.5j), noverlap=2, window="hamming")[1],
+    "istft two-sided": lambda x: (
+        signal.istft(x + 0j, input_onesided=False, window="hamming")[1].real
+    ),
+    "resample up": lambda x: signal.resample(x, 7),
+    "resample down": lambda x: signal.resample(x, 2, axis=1),
     "maximum_filter": lambda x: ndimage.maximum_filter(x, 3),
     "minimum_filter": lambda x: ndimage.minimum_filter(x, size=(2, 3), mode="nearest"),
     "grey_dilation": lambda x: ndimage.grey_dilation(x, 3, mode="mirror"),
@@ -408,6 +416,7 @@ def test_programs(name: str) -> None:
 
 
 WAVE = np.cos(np.arange(31.0) ** 1.3)
+SPECTRA = (WAVE[:30] + 1.0j * WAVE[1:]).reshape(5, 6)
 VALUES = {
     **{("linalg", name): ((A,), ({},)) for name in ("svdvals", "pinv", "polar")},
     ("linalg", "svd"): ((A,), ({}, {"full_matrices": False}, {"compute_uv": False})),
@@ -448,6 +457,29 @@ VALUES = {
     ),
     ("signal", "periodogram"): ((WAVE,), ({}, {"nfft": 40}, {"scaling": "spectrum"})),
     ("signal", "spectrogram"): ((WAVE,), ({}, {"nperseg": 8, "window": "hamming"})),
+    ("signal", "stft"): (
+        (WAVE,),
+        (
+            {"nperseg": 8},
+            {"nperseg": 9, "noverlap": 2, "nfft": 12, "scaling": "psd", "fs": 2.0},
+            {"nperseg": 8, "boundary": None, "padded": False, "detrend": "constant"},
+            {"nperseg": 7, "return_onesided": False, "window": "hamming"},
+        ),
+    ),
+    ("signal", "istft"): (
+        (SPECTRA,),
+        (
+            {},
+            {"noverlap": 6, "scaling": "psd", "fs": 2.0},
+            {"nperseg": 9, "window": "hamming"},
+            {"boundary": False, "window": "hamming"},
+            {"input_onesided": False, "noverlap": 3},
+        ),
+    ),
+    ("signal", "resample"): (
+        (A, 6),
+        ({}, {"axis": 1}, {"t": np.arange(4.0)}, {"axis": 1, "t": np.arange(4.0)}),
+    ),
     ("signal", "csd"): ((WAVE, WAVE**2), ({"nperseg": 8}, {"window": WAVE[:7], "detrend": False})),
     ("signal", "coherence"): ((WAVE, WAVE**2), ({"nperseg": 8},)),
     ("signal", "savgol_filter"): (

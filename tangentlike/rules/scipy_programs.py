@@ -479,12 +479,8 @@ def _spectra(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided
     if callable(detrend) or np.shape(x)[axis] != np.shape(y)[axis]:
         raise NotDifferentiated("spectra have no derivative rule for such a `detrend` or lengths")
     rows, others = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
-    if isinstance(window, (str, tuple)):
-        size = min(256 if nperseg is None else nperseg, rows.shape[-1])
-        taper = scipy.signal.get_window(window, size)
-    else:
-        taper = np.asarray(window)
-        size = len(taper)
+    taper = _taper(window, min(256 if nperseg is None else nperseg, rows.shape[-1]))
+    size = len(taper)
     step = size - (size // 2 if noverlap is None else noverlap)
     count = size if nfft is None else nfft
     if scaling == "density":
@@ -609,6 +605,111 @@ def signal_spectrogram(
     )
     times = np.arange(size / 2, np.shape(x)[-1] - size / 2 + 1, step) / fs
     return freqs, times, np.swapaxes(np.real(found), -1, -2)
+
+
+def signal_stft(
+    x,
+    fs=1.0,
+    window="hann",
+    nperseg=256,
+    noverlap=None,
+    nfft=None,
+    detrend=False,
+    return_onesided=True,
+    boundary="zeros",
+    padded=True,
+    axis=-1,
+    scaling="spectrum",
+):
+    if axis not in (-1, np.ndim(x) - 1) or boundary not in (None, "zeros") or callable(detrend):
+        raise NotDifferentiated("stft has a derivative rule along the last axis, ended by zeros")
+    size = min(256 if nperseg is None else nperseg, np.shape(x)[-1])
+    taper = _taper(window, size)
+    size = len(taper)
+    step = size - (size // 2 if noverlap is None else noverlap)
+    edge = size // 2 if boundary == "zeros" else 0
+    length = np.shape(x)[-1] + 2 * edge
+    rest = -(length - size) % step % size if padded else 0
+    rows = np.concatenate(
+        [np.zeros((*np.shape(x)[:-1], edge)), x, np.zeros((*np.shape(x)[:-1], edge + rest))],
+        axis=-1,
+    )
+    pieces = _pieces(rows, size, step, detrend) * (taper * _amplitude(taper, scaling, fs))
+    times = (
+        np.arange(size / 2, length + rest - size / 2 + 1, step) - (size / 2 if edge else 0)
+    ) / fs
+    count = size if nfft is None else nfft
+    if return_onesided and not np.iscomplexobj(x):
+        return (
+            np.fft.rfftfreq(count, 1.0 / fs),
+            times,
+            np.swapaxes(np.fft.rfft(pieces, count), -1, -2),
+        )
+    return np.fft.fftfreq(count, 1.0 / fs), times, np.swapaxes(np.fft.fft(pieces, count), -1, -2)
+
+
+def _taper(window, size):
+    if isinstance(window, (str, tuple)):
+        return scipy.signal.get_window(window, size)
+    return np.asarray(window)
+
+
+def _amplitude(taper, scaling, fs):
+    if scaling == "psd":
+        return 1.0 / np.sqrt(fs * np.sum(taper * taper))
+    return 1.0 / np.sum(taper)
+
+
+def signal_istft(
+    Zxx,
+    fs=1.0,
+    window="hann",
+    nperseg=None,
+    noverlap=None,
+    nfft=None,
+    input_onesided=True,
+    boundary=True,
+    time_axis=-1,
+    freq_axis=-2,
+    scaling="spectrum",
+):
+    if time_axis not in (-1, np.ndim(Zxx) - 1) or freq_axis not in (-2, np.ndim(Zxx) - 2):
+        raise NotDifferentiated("istft has a derivative rule for the last two axes")
+    usual = 2 * (np.shape(Zxx)[-2] - 1) if input_onesided else np.shape(Zxx)[-2]
+    size = usual if nperseg is None else nperseg
+    count = (size if input_onesided and size == usual + 1 else usual) if nfft is None else nfft
+    step = size - (size // 2 if noverlap is None else noverlap)
+    taper = _taper(window, size)
+    columns = np.swapaxes(Zxx, -1, -2)
+    pieces = np.fft.irfft(columns, count) if input_onesided else np.fft.ifft(columns, count)
+    pieces = pieces[..., :size] * (taper / _amplitude(taper, scaling, fs))
+    length = size + (np.shape(Zxx)[-1] - 1) * step
+    found = np.zeros((*np.shape(Zxx)[:-2], length), dtype=pieces.dtype)
+    norm = np.zeros(length)
+    for start in range(0, length - size + 1, step):
+        found[..., start : start + size] += pieces[..., start // step, :]
+        norm[start : start + size] += taper * taper
+    found = found / np.where(norm > 1e-10, norm, 1.0)
+    if boundary:
+        found = found[..., size // 2 : length - size // 2]
+    return np.arange(found.shape[-1]) / fs, found
+
+
+def signal_resample(x, num, t=None, axis=0, window=None, domain="time"):
+    """(What has the highest frequency of the shorter signal stands for both of its signs.)"""
+    if window is not None or domain != "time" or np.iscomplexobj(x):
+        raise NotDifferentiated("resample has a derivative rule for real signals without a window")
+    rows = np.moveaxis(x, axis, -1)
+    size = rows.shape[-1]
+    shorter = min(size, num)
+    weights = np.ones(shorter // 2 + 1)
+    if shorter % 2 == 0 and size != num:
+        weights[-1] = 2.0 if num < size else 0.5
+    kept = np.fft.rfft(rows)[..., : shorter // 2 + 1] * weights
+    found = np.moveaxis(np.fft.irfft(kept, num) * (num / size), -1, axis)
+    if t is None:
+        return found
+    return found, np.arange(num) * ((t[1] - t[0]) * size / num) + t[0]
 
 
 # ----------------------------------------------------------------------------- image filters
