@@ -381,3 +381,63 @@ def test_all_that_is_given_by_name():
     np.testing.assert_allclose(found["v"], 2.0 * X)
     np.testing.assert_allclose(found["deep"]["s"], X @ words["v"])
     assert found.keys() == words.keys()
+
+
+# ------------------------------ functions taken from a dict, with what an unknown call may write
+
+
+def captured(a, b, scale=1.0):
+    return np.sum(a * b) * scale
+
+
+class Capture:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, a, b):
+        return np.sum(a * b * self.scale)
+
+
+def rolled(func, window, *args, **kwargs):
+    data = []
+    for i in range(window, len(args[0]) + 1):
+        data.append(func(*[s[i - window : i] for s in args], **kwargs))
+    return np.array(data)
+
+
+def roll(*args, **kwargs):
+    func = kwargs.pop("function")
+    window = kwargs.pop("window")
+    return rolled(func, window, *args, **kwargs)
+
+
+def rolling(x, window=2, **kwargs):
+    return np.sum(roll(x, x * x, window=window, function=captured, **kwargs))
+
+
+def rolling_with_a_word(x):
+    return np.sum(roll(x, x * x, window=2, function=captured, scale=x[0]))
+
+
+def rolling_with_an_object(x):
+    return np.sum(roll(x, x * x, window=2, function=Capture(x[1])))
+
+
+@pytest.mark.parametrize("fn", [rolling, rolling_with_a_word, rolling_with_an_object])
+def test_a_function_taken_from_the_options_of_a_call(fn):
+    tl.check_grads(fn, (np.array([0.5, 0.8, 1.3]),))
+
+
+def test_a_function_made_inside_with_a_default_that_varies():
+    def outer(x):
+        def scaled(a, b, by=x[0]):
+            return np.sum(a * b) * by
+
+        return np.sum(roll(x, x * x, window=2, function=scaled))
+
+    x = np.array([0.5, 0.8, 1.3])
+    for modes in (("rev",), ("fwd",)):
+        try:
+            tl.check_grads(outer, (x,), modes=modes)
+        except tl.UnsupportedError as refused:
+            assert refused.message

@@ -173,12 +173,13 @@ def _refuse_captured(f: Any) -> None:
 
 
 def _captured_by(f: Any) -> list[Any]:
-    """What a function holds beside its text."""
+    """What a function holds beside its text, and may have been given while another one ran."""
     held: list[Any] = []
     while isinstance(f, functools.partial):
         held += (*f.args, *f.keywords.values())
         f = f.func
-    held += getattr(f, "__defaults__", None) or ()
+    if "<locals>" in getattr(f, "__qualname__", ""):
+        held += getattr(f, "__defaults__", None) or ()
     return held + [cell.cell_contents for cell in getattr(f, "__closure__", None) or ()]
 
 

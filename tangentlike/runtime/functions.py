@@ -180,7 +180,8 @@ def with_items(
     """
     layout = tuple(None if xs is None else _length(xs) for xs in given)
     keys = None if named is None else tuple(named)
-    key = (id(f), layout, keys, words, outer)
+    # (What is unbound is called by what it is given first, whichever that is.)
+    key = (f.__name__ if isinstance(f, Unbound) else id(f), layout, keys, words, outer)
     _, made = _taking.get(key, (None, None))
     if made is None:
         made = _taking_items(f, layout, keys, words)
@@ -212,6 +213,9 @@ def _taking_items(
     name = name if name.isidentifier() else "function"
     own = f"_{name}" if name in (*params, *words) else name
     header = ", ".join([*params, *(["*"] if words else []), *words])
+    if isinstance(f, Unbound):
+        method = parts[0] if name == "__call__" else f"{parts[0]}.{name}"
+        return _with_source(own.strip("_"), header, parts[1:], {}, method)
     return _with_source(own, header, parts, {own: f})
 
 
@@ -318,10 +322,10 @@ def _of_distribution(owner: Any, name: str) -> Any:
 
 
 def _with_source(
-    name: str, header: str, passed: list[str], namespace: dict[str, Any]
+    name: str, header: str, passed: list[str], namespace: dict[str, Any], called: str = ""
 ) -> types.FunctionType:
-    """`def NAME_of(HEADER): return NAME(PASSED)`, with its source."""
-    text = f"def {name}_of({header}):\n    return {name}({', '.join(passed)})\n"
+    """`def NAME_of(HEADER): return NAME(PASSED)`, with its source; or what is `called` instead."""
+    text = f"def {name}_of({header}):\n    return {called or name}({', '.join(passed)})\n"
     file = f"<call {next(_count)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = {**namespace, "__name__": "called"}

@@ -14,7 +14,6 @@ from ... import ir
 from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
 from ...analysis.constructors import record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
-from ...analysis.refusals import unknown_class
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
 from ...rules.book import resolve
@@ -23,7 +22,7 @@ from ..context import Context
 from .container_calls import calls_containers, container, plain_container_calls
 from .iterators import no_dicts_for_their_items
 from .mappings import reads_by_key, reads_dicts
-from .unknown_objects import late_operators
+from .unknown_objects import late_operators, unbound_call
 
 
 def desugared(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
@@ -218,7 +217,8 @@ def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context)
             return
         assert isinstance(stmt, ir.Assign)
         if isinstance(call.fn, ir.Var) and call.fn.name in varied:
-            call = _of_object(call, call.fn, stmt, context)
+            before, call = _of_object(call, call.fn, stmt, context)
+            yield from before
         held, called = _of_containers(call, context)
         yield ir.Assign(held[0], held[1], stmt.origin)
         yield dataclasses.replace(stmt, value=called)
@@ -226,15 +226,20 @@ def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context)
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
-def _of_object(call: ir.Call, fn: ir.Var, stmt: ir.Stmt, context: Context) -> ir.Call:
+def _of_object(
+    call: ir.Call, fn: ir.Var, stmt: ir.Assign, context: Context
+) -> tuple[ir.Block, ir.Call]:
     """The call of a callable object as one of its method, which is given the object: what it
-    carries is an argument then. `model(*xs)` -> `type(model).__call__(model, *xs)`."""
+    carries is an argument then. `model(*xs)` -> `type(model).__call__(model, *xs)`; where only the
+    run knows the class, `model_call = unbound(model); model_call(model, *xs)`."""
     kind = context.kind_of(fn)
     of_class = vars(kind.cls).get("__call__") if kind.form == "object" and kind.cls else None
     if not is_python_function(of_class):
-        raise unknown_class(fn, call.at or stmt.origin.place)
+        *before, last = unbound_call(stmt, call, context)
+        assert isinstance(last, ir.Assign) and isinstance(last.value, ir.Call)
+        return tuple(before), last.value
     method = ir.Attribute(ir.Call(ir.Ref("type", type), (fn,)), "__call__")
-    return dataclasses.replace(call, fn=method, args=(fn, *call.args))
+    return (), dataclasses.replace(call, fn=method, args=(fn, *call.args))
 
 
 def _starred(stmt: ir.Stmt) -> ir.Call | None:

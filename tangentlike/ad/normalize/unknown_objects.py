@@ -237,7 +237,7 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
                 chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
         elif varies:
             if used or context.unseen_writes:
-                chosen[id(stmt)] = _unbound(stmt, call, context)
+                chosen[id(stmt)] = unbound_call(stmt, call, context)
         elif id(stmt) in named and (given or fn.name in looked_up):
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
     while chosen:
@@ -268,7 +268,7 @@ def _of_written(
     if not context.unseen_writes:
         return {}
     return {
-        id(stmt): _unbound(stmt, calls[id(stmt)], context)
+        id(stmt): unbound_call(stmt, calls[id(stmt)], context)
         for stmt in _these(function, calls)
         if _is_method_of(blocks.get(id(stmt), ())) and ir.names_in(calls[id(stmt)].fn) & carried
     }
@@ -326,7 +326,7 @@ def _looked_up(context: Context) -> frozenset[str]:
     return frozenset() if builder is None else builder.reading.looked_up
 
 
-def _unbound(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
+def unbound_call(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
     """What an object that carries derivatives is called by, as a function that is given it."""
     fn = call.fn
     assert isinstance(fn, ir.Attribute | ir.Var) and isinstance(stmt, ir.Assign)
