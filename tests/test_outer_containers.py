@@ -330,3 +330,28 @@ def test_results_of_earlier_calls_that_are_found_by_value(fn, kept):
         tl.grad(fn)(2.0)
     with pytest.raises(tl.UnsupportedError, match="keeps results of earlier calls"):
         tl.jvp(fn, (2.0,), (1.0,))
+
+
+class Anything:
+    """Has something under any name, as a library that is loaded late."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return Anything()
+
+    def __call__(self, *args):
+        raise RuntimeError("not loaded")
+
+
+LIBRARY = SimpleNamespace(name="plain", late=Anything())
+
+
+def of_a_library(x):
+    if LIBRARY.name == "late":
+        return LIBRARY.late.squares(x)
+    return np.sum(x * x * x)
+
+
+def test_an_object_outside_that_has_something_under_any_name():
+    check_grads(of_a_library, (np.array([0.3, 0.5]),), order=2)

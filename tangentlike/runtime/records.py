@@ -174,9 +174,11 @@ def attribute_of(value: Any, name: str, default: Any = None) -> Any:
     (2.0, '')
     """
     try:
-        return getattr(value, name, default)
+        found = getattr(value, name, default)
     except Exception:
         return default
+    # (A proxy that has something under any name has no attributes of its own.)
+    return found if name != "__dict__" or isinstance(found, Mapping) else default
 
 
 _ABSENT: Any = object()
@@ -266,8 +268,11 @@ def _is_computed(cls: type, name: str) -> bool:
 
 
 def is_machinery(cls: type) -> bool:
-    """Whether a class is of Python's own library: loggers, locks and files hold no parameters."""
+    """Whether a class is of Python's own library (loggers, locks and files hold no parameters), or
+    of Numba's compiler."""
     root = str(cls.__module__).partition(".")[0]
+    if str(cls.__module__).startswith(("numba.core", "numba.np", "llvmlite")):
+        return True
     held = root in ("builtins", "types", "argparse", "collections", "functools")
     return root in sys.stdlib_module_names and not held
 
