@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import spatial
 
 import tangentlike as tl
 from tests import agreement
@@ -353,3 +354,48 @@ def list_scaled_by_a_field(x):
 def test_lists_times_what_is_a_count_or_an_array_only_when_it_runs(f: Any) -> None:
     """(It was taken for an array that carries derivatives: half the gradient, and raw errors.)"""
     tl.check_grads(f, (np.array([0.3, 0.7, 0.9]),), order=2)
+
+
+def windows_and_tiles(x):
+    view = np.lib.stride_tricks.sliding_window_view(x, 2)
+    return np.sum(view[0] * view[1]) + np.sum(np.flip(x) * np.tile(x, 2)[1]) + np.average(a=x)
+
+
+def stacked(x, y):
+    rows = [x, y]
+    return np.sum(np.stack([x, y]) ** 2) + np.sum(np.vstack(tup=(x, np.exp(y))) ** 3) * rows[0][1]
+
+
+def stacked_rows(rows):
+    joined = np.concatenate(rows) * np.concatenate(rows[::-1])
+    return np.sum(joined) + np.linalg.norm(np.column_stack(rows))
+
+
+def product_of_several(x, y):
+    a, b = [x, y], [y, x]
+    return np.sum(np.linalg.multi_dot([a, np.array([[1.0, 2.0], [0.5, 3.0]]), b]) ** 2)
+
+
+def selected(x, y):
+    chosen = np.select([np.asarray(x) > 0.5], [x], default=2.0)
+    return np.sum(chosen * np.choose([0, 1], [x, y]) * np.meshgrid(x, y)[0][0])
+
+
+def programs_of_lists(x, y):
+    quotient = np.polydiv([*x, 1.0], [1.0, 2.0])[0]
+    squares = np.apply_along_axis(lambda row: row**2 * row[0], 0, x)
+    return np.sum(quotient) + np.sum(squares * y) + spatial.distance.euclidean(x, y)
+
+
+LISTS = ([0.4, 0.7], [1.3, 0.6])
+OF_LISTS = (stacked, product_of_several, selected, programs_of_lists)
+
+
+@pytest.mark.parametrize("fn", OF_LISTS, ids=lambda fn: fn.__name__)
+def test_lists_as_arguments(fn):
+    tl.check_grads(fn, LISTS, order=2)
+
+
+def test_lists_of_lists_as_arguments():
+    tl.check_grads(stacked_rows, ([[0.4, 0.7], [1.3, 0.6]],), order=2)
+    tl.check_grads(windows_and_tiles, ([0.4, 0.7, 1.2],), order=2)

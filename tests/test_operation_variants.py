@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import tangentlike as tl
 from tests.operation_list import DIFFERENTIATED
+from tests.sampled import one_in
 from tests.test_operations import program, values
 
 EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "30"))
@@ -36,6 +37,33 @@ def gradients(call: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]
         warnings.simplefilter("ignore")
         value, pullback = tl.vjp(program(call), x, y)
         return pullback(_ones(value))
+
+
+# What is no list of numbers, or says something else of lists: `100 * y[0]` repeats one.
+OTHER_OF_LISTS = ("percentile by q", "trim_zeros", "ndenumerate")
+
+
+def check_lists(row: tuple) -> None:
+    """The gradients and the tangent of a call on lists are those on arrays."""
+    name, call, shape = row[:3]
+    x, y = values(shape)
+    fn, (given_x, given_y) = program(call), (x.tolist(), y.tolist())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            of_arrays, of_lists = fn(x, y), fn(given_x, given_y)
+        except Exception:
+            return  # not in this version of NumPy, or not of lists
+        if name in OTHER_OF_LISTS or np.shape(of_arrays) != np.shape(of_lists):
+            return
+        found, expected = gradients(call, given_x, given_y), gradients(call, x, y)
+        _, tangent = tl.jvp(fn, (given_x, given_y), (given_x, given_y))
+        _, wanted = tl.jvp(fn, (x, y), (x, y))
+    for bar, wanted_bar, argument in zip(found, expected, (given_x, given_y), strict=True):
+        assert type(bar) is list and len(bar) == len(argument), call
+        np.testing.assert_allclose(bar, wanted_bar, rtol=1e-9, atol=1e-9, err_msg=call)
+    if isinstance(tangent, float | np.ndarray):
+        np.testing.assert_allclose(tangent, wanted, rtol=1e-9, atol=1e-9, err_msg=call)
 
 
 def _ones(value: object) -> object:
@@ -80,3 +108,10 @@ def test_each_layout(layout: str) -> None:
 )
 def test_layouts_and_types(row: tuple, layout: str, dtype: type) -> None:
     check(row, layout, dtype)
+
+
+@pytest.mark.parametrize(
+    "row", one_in(9, [pytest.param(row, id=f"{k}-{row[0]}") for k, row in enumerate(ROWS)])
+)
+def test_lists(row: tuple) -> None:
+    check_lists(row)

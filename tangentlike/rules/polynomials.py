@@ -106,7 +106,7 @@ def polysub(c1, c2):
 
 
 def polymulx(c):
-    return np.concatenate([np.zeros(1), c])
+    return np.concatenate([np.zeros(1), np.asarray(c)])
 
 
 def polymul(c1, c2):

@@ -22,6 +22,7 @@ from ..runtime import (
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    arr = np.asarray(arr)
     rows = np.moveaxis(arr, axis, -1)
     results = []
     for row in np.reshape(rows, (-1, rows.shape[-1])):
@@ -72,13 +73,14 @@ def poly(seq_of_zeros):
 
 def roots(p):
     given = np.flatnonzero(p)
-    c = p[given[0] : given[-1] + 1]
+    c = np.asarray(p)[given[0] : given[-1] + 1]
     companion = np.diag(np.ones(len(c) - 2), -1)
     found = np.linalg.eigvals(np.concatenate([-c[None, 1:] / c[0], companion[1:]]))
     return np.append(found, np.zeros(len(p) - 1 - given[-1]))
 
 
 def polydiv(u, v):
+    u, v = np.asarray(u), np.asarray(v)
     one = np.ones(1, np.result_type(u, v, 1.0))  # (complex where either of them is)
     rest = u * one
     quotient = np.zeros(max(len(u) - len(v) + 1, 1), one.dtype)

@@ -160,7 +160,7 @@ def _vector(x):
 
 def linalg_expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
     """(It stands in the corner of the exponential of a block matrix.)"""
-    size = len(A)
+    A, E, size = np.asarray(A), np.asarray(E), len(A)
     both = scipy.linalg.expm(np.block([[A, E], [np.zeros_like(A), A]]))
     return (both[:size, :size], both[:size, size:]) if compute_expm else both[:size, size:]
 
@@ -172,6 +172,7 @@ def linalg_solve_toeplitz(c_or_cr, b, check_finite=True):
 
 
 def linalg_khatri_rao(a, b):
+    a, b = np.asarray(a), np.asarray(b)
     return np.reshape(a[:, None, :] * b[None, :, :], (-1, a.shape[1]))
 
 
@@ -378,6 +379,7 @@ def signal_correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
 
 
 def signal_detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
+    data = np.asarray(data)
     centred = data - np.mean(data, axis=axis, keepdims=True)
     if type in ("constant", "c"):
         return centred
@@ -766,6 +768,7 @@ def _windows(x, size, footprint, output, mode, cval, origin):
     """What a filter sees at each place, and the axes of that."""
     if size is None or footprint is not None or output is not None or origin != 0:
         raise NotDifferentiated("this filter has a derivative rule for size= alone")
+    x = np.asarray(x)
     sizes = (size,) * x.ndim if isinstance(size, int) else tuple(size)
     widths = [(n // 2, n - n // 2 - 1) for n in sizes]
     if mode == "constant":
@@ -780,7 +783,7 @@ def _windows(x, size, footprint, output, mode, cval, origin):
 
 
 def spatial_distance_cdist(XA, XB, metric="euclidean", *, p=2):
-    return _distances(XA[:, None, :], XB[None, :, :], metric, p)
+    return _distances(np.asarray(XA)[:, None, :], np.asarray(XB)[None, :, :], metric, p)
 
 
 def spatial_distance_euclidean(u, v, w=None):

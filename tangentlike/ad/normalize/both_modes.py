@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import itertools
 import operator
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from ...analysis.constructors import record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
-from ...rules.book import resolve
+from ...rules.book import Rule
+from ...rules.template import template_of
 from ...runtime import pair_of, tangent_of
 from ..context import Context
 from .container_calls import calls_containers, container, plain_container_calls
@@ -292,34 +295,27 @@ def _named(count: int, names: str) -> dict[str, int]:
     return dict.fromkeys(names.split(), count)
 
 
-# Functions that are no ufuncs -> how many of their first arguments are arrays.
-_LEADING = {
-    **_named(1, "sum mean prod std var max min amax amin ptp average median quantile percentile"),
-    **_named(1, "nansum nanmean nanprod nanstd nanvar nanmax nanmin cumsum cumprod diff trapezoid"),
-    **_named(1, "reshape ravel transpose diag trace sort flip roll repeat take linalg.cond"),
-    **_named(1, "linalg.det linalg.slogdet linalg.inv linalg.pinv linalg.norm linalg.cholesky"),
-    **_named(1, "linalg.qr linalg.svd linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh"),
-    **_named(1, "linalg.matrix_power"),
-    **_named(2, "dot inner outer vdot cross kron tensordot convolve correlate polyval"),
-    **_named(2, "linalg.solve linalg.lstsq"),
-    **_named(3, "where clip interp"),
-}
+# Parameters that are several arrays, as NumPy names them (`np.block` nests them as it likes).
+_SEVERAL = ("arrays", "tup", "choicelist", "choices")
+_EACH = """made = []
+for x in xs:
+    array = np.asarray(x)
+    made.append(array)
+result = made"""
+_KEEPS_LISTS: tuple[Any, ...] = (
+    np.block,
+    np.trim_zeros,
+    np.array,
+    np.asarray,
+    np.asanyarray,
+    np.require,
+)
+_KEEPS_LISTS += (np.require, np.ascontiguousarray, np.asfortranarray)  # (what arrays are made by)
 # Methods of ufuncs, and the programs of those that no rule states -> how many are arrays.
 _OF_METHODS = _named(1, "reduce accumulate reduceat") | _named(2, "outer")
 _PROGRAMS_OF_METHODS = {
     getattr(programs, f"ufunc_{name}"): count for name, count in _OF_METHODS.items()
 }
-
-
-@functools.cache
-def _leading() -> dict[int, int]:
-    """The same by the objects' ids (`trapezoid` has another name in older NumPy)."""
-    return {
-        id(fn): count
-        for path, count in _LEADING.items()
-        for fn in [resolve(f"numpy.{path}")]
-        if fn is not None
-    }
 
 
 def operands_as_arrays(
@@ -339,8 +335,11 @@ def operands_as_arrays(
     an array is broadcast: where that is unknown and a derivative depends on it, the text asks.
     """
 
+    latest: list[ir.Stmt | None] = [None]
+
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         arrays: list[ir.Stmt] = []
+        last, latest[0] = latest[0], stmt
         if isinstance(stmt, ir.Store | ir.Update):
             if _fills_array(stmt, context):
                 value = _array(stmt.value, stmt.origin, arrays, context)
@@ -355,16 +354,12 @@ def operands_as_arrays(
                 yield from _repeated_or_scaled(stmt, asked, context)
                 return
             yield from checked(asked, stmt.value, stmt)
-            places = _places(stmt.value, context)
-            args = tuple(
-                _array(arg, stmt.origin, arrays, context) if place in places else arg
-                for place, arg in enumerate(stmt.value.args)
-            )
+            operands = _operands(stmt.value, context)
+            call = _of_arrays(stmt, stmt.value, operands, last, arrays, context)
             if not arrays:
                 yield stmt
                 return
             yield from arrays
-            call = dataclasses.replace(stmt.value, args=args)
             if isinstance(stmt.target, str):
                 context.kinds[stmt.target] = context.kind_of(call)
             yield dataclasses.replace(stmt, value=call)
@@ -407,31 +402,111 @@ def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Cont
     return ir.Var(name)
 
 
-def _places(call: ir.Call, context: Context) -> range:
-    """Which arguments of a call are arrays whatever they are given as."""
+def _of_arrays(
+    stmt: ir.Assign,
+    call: ir.Call,
+    operands: Collection[int | str],
+    last: ir.Stmt | None,
+    before: list[ir.Stmt],
+    context: Context,
+) -> ir.Call:
+    """A call whose operands are arrays, made `before`; `last` is the statement that it follows."""
+    several = _lists_of_operands(call, context)
+
+    def as_array(place: int | str, arg: ir.Expr) -> ir.Expr:
+        if place in operands:
+            return _array(arg, stmt.origin, before, context)
+        return _array_each(arg, stmt, last, before, context) if place in several else arg
+
+    args = tuple(as_array(place, arg) for place, arg in enumerate(call.args))
+    kwargs = tuple((name, as_array(name, arg)) for name, arg in call.kwargs)
+    return dataclasses.replace(call, args=args, kwargs=kwargs)
+
+
+def _array_each(
+    arg: ir.Expr, stmt: ir.Assign, last: ir.Stmt | None, before: list[ir.Stmt], context: Context
+) -> ir.Expr:
+    """A list of arrays for one in which there are lists; `last` is the statement before."""
+    kind = context.kind_of(arg)
+    if kind.form not in _SEQUENCES or kind.spells is not None:
+        return arg
+    made: list[ir.Stmt]
+    match last:
+        case ir.Assign(target, ir.Display() as listed) if arg == ir.Var(str(target)):
+            items = tuple(_array(item, stmt.origin, before, context) for item in listed.items)
+            if items == listed.items:
+                return arg
+            made = [ir.Assign("", dataclasses.replace(listed, items=items), stmt.origin)]
+        case _:
+            kinds = [item for item in (kind.item, *(kind.items or ())) if item is not None]
+            if not any(item.form in _SEQUENCES for item in kinds):
+                return arg
+            made = context.instead(dataclasses.replace(stmt, target=""), _EACH, xs=arg)
+    name = context.fresh("arrays", Kind("list", item=Kind("array")), temporary=True)
+    listing = made.pop()
+    assert isinstance(listing, ir.Assign)
+    before += [*made, dataclasses.replace(listing, target=name)]
+    return ir.Var(name)
+
+
+def _lists_of_operands(call: ir.Call, context: Context) -> Collection[int | str]:
+    """Which arguments of a call, by place or by name, are several arrays, as a list of them."""
+    rule = context.rule_for(call)
+    if rule is None or rule.builder or not rule.name.startswith("numpy."):
+        return ()
+    params = _differentiated(rule)
+    found: list[tuple[int | str, ...]]
+    found = [(name, params[name][0]) for name in _SEVERAL if name in params]
+    return () if call.fn == context.numpy("block") else {*itertools.chain(*found)}
+
+
+def _operands(call: ir.Call, context: Context) -> Collection[int | str]:
+    """Which arguments of a call, by place or by name, are arrays whatever they are given as."""
     if any(map(ir.is_starred, call.args)):
-        return range(0)
+        return ()
     match call.fn:
         case ir.Attribute(ir.Ref(obj=np.ufunc()), method):
             return range(_OF_METHODS.get(method, 0))
         case ir.Ref(obj=obj):
-            return _places_of(obj, call, context)
-    return range(0)
+            return _operands_of(obj, call, context)
+    return ()
 
 
-def _places_of(obj: Any, call: ir.Call, context: Context) -> range:
+def _operands_of(obj: Any, call: ir.Call, context: Context) -> Collection[int | str]:
     if isinstance(obj, np.ufunc):
         return range(obj.nin)
     if any(obj is known for known in _PROGRAMS_OF_METHODS):  # (the ufunc stands first)
         return range(1, 1 + _PROGRAMS_OF_METHODS[obj])
     if obj is np.einsum and call.args and isinstance(call.args[0], ir.Const):
         return range(1, len(call.args))
+    if obj is np.meshgrid:
+        return range(len(call.args))
     if obj in _ALWAYS:
         return range(2)
     if obj in _JOINING:
         numeric = (_broadcasts(obj, context.kind_of(arg)) for arg in call.args)
         return range(2 if any(numeric) else 0)
-    return range(_leading().get(id(obj), 0))
+    rule = context.book.find(obj)
+    if rule is None or rule.builder or any(obj is known for known in _KEEPS_LISTS):
+        return ()
+    params = _differentiated(rule) if rule.name.startswith(("numpy.", "scipy.")) else {}
+    params = {name: at for name, at in params.items() if name not in _SEVERAL}
+    starred = [place for place, kind in params.values() if kind is inspect.Parameter.VAR_POSITIONAL]
+    rest = range(min(starred, default=len(call.args)), len(call.args))
+    return {*params, *(place for place, _ in params.values()), *rest}
+
+
+@functools.cache
+def _differentiated(rule: Rule) -> dict[str, tuple[int, Any]]:
+    """The parameters by which a rule has derivatives: the place and the kind of each."""
+    template = template_of(rule)
+    by = {
+        line.name
+        for line in template.lines()
+        if line.role in ("partial", "adjoint") and not isinstance(line.expr, ir.Const)
+    }
+    signature = template.signature.parameters.values()
+    return {p.name: (place, p.kind) for place, p in enumerate(signature) if p.name in by}
 
 
 def _broadcasts(operator_: Any, kind: Kind) -> bool:
