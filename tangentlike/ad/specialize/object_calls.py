@@ -4,7 +4,6 @@ holds.
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dataclasses
 import inspect
@@ -22,7 +21,7 @@ from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import FUNCTION, MOST_CLASSES, UNKNOWN, Kind
 from ...ir.names import Names
-from ...runtime import method_of, plain_function, require_class, require_listed
+from ...runtime import plain_function, require_class, require_listed, unbound
 from .method_lookup import BINARY, UNARY
 
 # --------------------------------------------------------------------------------------------------
@@ -327,19 +326,12 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
 # Methods of which only the run says the name: `getattr(self, "visit_" + kind)(node)`.
 #
 # before::                         after::
-#     m = getattr(self, name)          if name == "cosine":
-#     y = m(x)                             y = self.cosine(x)
-#                                      elif name == "sine":
-#                                          y = self.sine(x)
-#                                      else:
-#                                          method = method_of(self, name)
-#                                          y = method(x)
-#
-# The methods are those of the class that take these arguments, and whose names begin as is seen.
+#     m = getattr(self, name)          method = unbound(self, name)
+#     y = m(x)                         y = method(self, x)
 
 
 def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
-    """The function with a branch for each method that an object is asked for by such a name."""
+    """The function with calls of what objects have by such names, given the objects."""
     if not fact(_asks_by_text, lowered.function):
         return lowered
     every = list(ir.statements(lowered.function.body))
@@ -352,7 +344,7 @@ def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     }
     names = Names(all_names(lowered.function))
     made: set[str] = set()
-    branches: dict[int, ir.Stmt] = {}
+    branches: dict[int, ir.Block] = {}
     for block in (lowered.function.body, *(b for stmt in every for b in ir.blocks(stmt))):
         held: set[str] = set()  # (by a name that is bound before, in the same block)
         for stmt in block:
@@ -367,8 +359,7 @@ def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                     branches[id(stmt)] = _by_names(stmt, call, name, method, once, kinds)
 
     def desugared(stmt: ir.Stmt) -> ir.Block | None:
-        new = branches.get(id(stmt), stmt)
-        return None if new is stmt else (new,)
+        return branches.get(id(stmt))
 
     body = ir.rewrite(lowered.function.body, desugared)
     body = ir.without_unread(body, {name for name in once if _by_text(once[name])})
@@ -394,65 +385,29 @@ def _by_names(
     method: str,
     once: Mapping[str, ir.Expr],
     kinds: Mapping[str, Kind],
-) -> ir.Stmt:
-    """The branches for a call of what an object has by a name."""
+) -> ir.Block:
+    """The call of what an object has by a name."""
     asked = once[held]
     assert isinstance(asked, ir.Call) and isinstance(stmt, ir.Assign | ir.Do)
     base, name, *others = asked.args
     assert isinstance(base, ir.Var) and isinstance(name, ir.Var)
-    methods = _that_take(call, kinds.get(base.name, UNKNOWN), _beginning(once.get(name.name)))
-    if not methods:
-        return stmt
-    origin = stmt.origin
-
-    def calling(fn: ir.Expr) -> ir.Stmt:
-        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=fn))
-
-    found = ir.Assign(method, ir.Call(_METHOD_OF, (base, name), at=asked.at), origin)
-    last: ir.Block = (found, calling(ir.Var(method)))
-    if others:
-        there = ir.Call(_HAS, (base, name), at=asked.at)
-        last = (ir.If(there, last, (calling(others[0]),), origin),)
-    for own in reversed(methods):
-        case = calling(ir.Attribute(base, own, call.at))
-        last = (ir.If(ir.Call(_EQUAL, (name, ir.Const(own))), (case,), last, origin),)
-    return last[0]
-
-
-def _that_take(call: ir.Call, kind: Kind, beginning: str) -> list[str]:
-    """The methods of a class that take such arguments, with names that begin so."""
+    kind = kinds.get(base.name, UNKNOWN)
     if kind.form != "object" or kind.cls is None:
-        return []
-    found = []
-    for name in dir(kind.cls):
-        fn = inspect.getattr_static(kind.cls, name)
-        own = isinstance(fn, types.FunctionType) and not sets_attribute(kind.cls, name)
-        own = own and not inspect.isgeneratorfunction(fn)  # (no expression takes its items)
-        if own and name.startswith(beginning) and not name.startswith("__"):
-            try:
-                inspect.signature(fn).bind(None, *call.args, **dict(call.kwargs))
-            except TypeError:
-                if not any(map(ir.is_starred, call.args)):
-                    continue
-            found.append(name)
-    return found
+        return (stmt,)
+
+    def calling(fn: ir.Expr, *args: ir.Expr) -> ir.Stmt:
+        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=fn, args=args))
+
+    found = ir.Assign(method, ir.Call(_UNBOUND, (base, name), at=asked.at), stmt.origin)
+    made: ir.Block = (found, calling(ir.Var(method), base, *call.args))
+    if not others:
+        return made
+    there = ir.Call(_HAS, (base, name), at=asked.at)
+    return (ir.If(there, made, (calling(others[0], *call.args),), stmt.origin),)
 
 
-def _beginning(value: ir.Expr | None) -> str:
-    """What a text surely begins with: `"visit_"` of `"visit_" + kind`, and of `f"visit_{kind}"`."""
-    match value:
-        case ir.Call(ir.Ref(obj=operator.add), (ir.Const(str(text)), _)):
-            return text
-        case ir.Text(text=text):
-            match ast.parse(text, mode="eval").body:
-                case ast.JoinedStr(values=[ast.Constant(str(first)), *_]):
-                    return first
-    return ""
-
-
-_METHOD_OF = ir.Ref("method_of", method_of)
+_UNBOUND = ir.Ref("unbound", unbound)
 _HAS = ir.Ref("hasattr", hasattr)
-_EQUAL = ir.Ref("==", operator.eq)
 
 
 def methods_as_functions(
