@@ -21,6 +21,12 @@ PRELUDE = (
         "    w: object\n    b: object = 0.25\n",
     ),
     (
+        "Unit(",
+        "import dataclasses\nimport numpy as np\n\n@dataclasses.dataclass\nclass Unit:\n"
+        "    w: object\n    act: object = np.tanh\n    out: object = lambda p, c=0.5: p * c\n\n"
+        "    def __call__(self, x):\n        return self.out(self.act(x * self.w))\n",
+    ),
+    (
         "TABLE",
         "import numpy as np\n\ndef wave(p, c):\n    return np.sin(p) * c\n\n"
         "def drift(p, c):\n    return 0.5 * p + c\n\nTABLE = {0: wave, 1: drift}\n",
@@ -92,6 +98,9 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("p = Cell(<V>)", "p.b = <S>", "p.w = p.w * p.b", "<X> = p.w + p.b"),
     ("p = Cell(<V>, b=<T>)", "q = dataclasses.replace(p, b=p.b * 0.5)", "<X> = q.w * q.b"),
     ("p = [Cell(<V>, <S>), Cell(<W>, <T>)]", "for q in p:", "    <X> = q.w * q.b"),
+    ("p = Unit(<S>)", "q = Unit(<T>, out=np.sin)", "<X> = p(<V>) + q(<W>)"),
+    ("p = [Unit(<S>), Unit(<T>, np.cos)]", "for q in p:", "    <X> = q(<V>)"),
+    ("p = Unit(<S>)", "<X> = getattr(p, 'act' if <C> else 'out')(<V>)"),
     # functions as values
     ("p = lambda x1, x2=<S>: np.sin(x1) * x2", "<X> = p(<V>)", "<Y> = p(<T>, x2=<F>)"),
     ("p = [np.sin, np.cos, lambda x1: x1 * 0.5]", "<X> = p[<I> % 3](<V>)"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,3 +100,70 @@ def test_second_order() -> None:
 
     expected = agreement.slope(along, args, v)
     assert agreement.close(agreement.inner(u[:1], [tl.hvp(loss)(*args, v[0])]), expected, 1e-6)
+
+
+def lowered(v: Any, k: float = 1.0) -> Any:
+    return v - k
+
+
+@dataclass
+class Neuron:
+    w: Any
+    act: Callable[..., Any] = np.tanh
+    loss: Callable[..., Any] = square  # (a field, though the class has a function by this name)
+    scale: Callable[..., Any] = lambda z, k=2.0: z * k
+
+    def __call__(self, x: Any) -> Any:
+        return self.act(x * self.w) + self.scale(self.loss(self.w) * x)
+
+
+class Classwide:
+    act = np.tanh
+    out = staticmethod(np.sin)
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def run(self, x: Any) -> Any:
+        return self.out(self.act(x * self.w) * self.w)
+
+
+class Other(Classwide):
+    act = np.cos
+    out = staticmethod(square)
+
+
+def in_defaults(w: float) -> Any:
+    return Neuron(w)(0.5) * Neuron(w=w, act=np.cos)(0.3)
+
+
+def in_place_of_defaults(w: float) -> Any:
+    neurons = [Neuron(w), Neuron(w, square), Neuron(w, np.sin, np.exp, lowered)]
+    total = 0.0
+    for neuron in neurons:
+        total = total + neuron(0.5) * w
+    return total
+
+
+def read_first(w: float) -> Any:
+    neuron = Neuron(w)
+    act, loss = neuron.act, neuron.loss
+    return act(w) * loss(w) + neuron.scale(w, k=w)
+
+
+def of_classes(w: float) -> Any:
+    return Classwide(w).run(0.5) + sum(made.run(0.3) for made in [Classwide(w), Other(w)])
+
+
+OUTSIDE, ITS_OWN = Neuron(2.0), Neuron(0.5, square)  # (they compare entries: none has a hash)
+
+
+def of_the_module(w: float) -> Any:
+    return OUTSIDE(w) * ITS_OWN(w)
+
+
+@pytest.mark.parametrize(
+    "f", [in_defaults, in_place_of_defaults, read_first, of_classes, of_the_module]
+)
+def test_functions_that_a_class_has_as_defaults(f: Any) -> None:
+    tl.check_grads(f, 0.7, order=1 if f is of_the_module else 2)

@@ -178,7 +178,7 @@ def _captured_by(f: Any) -> list[Any]:
     while isinstance(f, functools.partial):
         held += (*f.args, *f.keywords.values())
         f = f.func
-    if "<locals>" in getattr(f, "__qualname__", ""):
+    if "<locals>" in getattr(f, "__qualname__", ""):  # (others were made before anything ran)
         held += getattr(f, "__defaults__", None) or ()
     return held + [cell.cell_contents for cell in getattr(f, "__closure__", None) or ()]
 

@@ -166,6 +166,8 @@ class Reader:
             if items is not None:
                 return items
         made = getter(fn, args, kwargs, self.at(node))
+        if isinstance(fn, Ref) and getattr(type(fn.obj), "__hash__", None) is None:
+            fn = Attribute(fn, "__call__", self.at(node))  # (what no table of operations has)
         return Call(fn, tuple(args), tuple(kwargs), self.at(node)) if made is None else made
 
     def _given(self, fn: Expr, node: gast.Call) -> list[gast.AST]:

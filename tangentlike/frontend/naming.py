@@ -151,6 +151,8 @@ def _noun(expr: Expr) -> str:
             return _operator_noun(text, args)
         case Call(fn=Ref(text=text), args=args):
             return _applied(text.rpartition(".")[2], args)
+        case Call(fn=Attribute(base=Ref(text=text), name="__call__"), args=args):
+            return _applied(text.rpartition(".")[2], args)
         case Call(fn=Attribute(base=base, name=method)):
             return _applied(method, (base,))
         case Call(fn=Var(name), args=args):

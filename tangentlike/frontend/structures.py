@@ -8,6 +8,7 @@ too it has to be known (`asked.runs_over_names`).
 from __future__ import annotations
 
 import collections
+import dataclasses
 import dis
 import functools
 import inspect
@@ -336,6 +337,15 @@ def sets_attribute(cls: type, name: str) -> bool:
     """Whether some method of a class assigns an attribute of this name, `__init__` included."""
     fields = getattr(cls, "__dataclass_fields__", {})
     return name in fields or any(name == stored for _, stored in _stores(cls))
+
+
+def held_by_class(cls: type | None, name: str) -> Any:
+    """What a class itself has under a name, as it stands there: a function, a property, ... None
+    for a field of a dataclass, whose objects hold it (the class has its default there)."""
+    found = None if cls is None else inspect.getattr_static(cls, name, None)
+    if found is None or not dataclasses.is_dataclass(cls) or inspect.isdatadescriptor(found):
+        return found
+    return None if name in {field.name for field in dataclasses.fields(cls)} else found
 
 
 # What Python gives the class of every namedtuple.

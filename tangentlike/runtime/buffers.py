@@ -230,8 +230,9 @@ def require_class(x: Any, cls: type) -> None:
     """
     if type(x) is not cls:
         raise written_for(f"a {cls.__name__}", x)
+    fields = getattr(cls, "__dataclass_fields__", ())  # (a class has the defaults of these)
     for name in getattr(x, "__dict__", ()):
-        if isinstance(getattr(cls, name, None), types.FunctionType):
+        if isinstance(getattr(cls, name, None), types.FunctionType) and name not in fields:
             raise NotDifferentiated(
                 f"this {cls.__name__} has an attribute `{name}` that hides the method of its class",
                 "Give the attribute another name, or override the method in a class.",

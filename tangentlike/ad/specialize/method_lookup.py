@@ -33,7 +33,13 @@ from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
-from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object, sets_attribute
+from ...frontend.structures import (
+    OF_ARRAYS,
+    OF_NAMEDTUPLES,
+    held_by_class,
+    is_object,
+    sets_attribute,
+)
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.book import RuleBook
@@ -218,7 +224,7 @@ class MethodLookup:
     ) -> Found | None:
         """What a class has by this name; None where it has nothing that can be read. `alone`
         says that nothing else is tried where the method gives `NotImplemented`."""
-        found = None if cls is None else inspect.getattr_static(cls, name, None)
+        found = held_by_class(cls, name)
         if not isinstance(found, types.FunctionType):
             return None
         assert cls is not None
@@ -233,7 +239,7 @@ class MethodLookup:
 
     def plain(self, cls: type | None, name: str) -> types.FunctionType | None:
         """The method of a class by its name, as its function."""
-        found = None if cls is None else inspect.getattr_static(cls, name, None)
+        found = held_by_class(cls, name)
         return found if isinstance(found, types.FunctionType) else None
 
     def value(self, cls: type | None, base: ir.Expr, name: str) -> Found | None:
@@ -271,7 +277,7 @@ class MethodLookup:
         kwargs: tuple[tuple[str, ir.Expr], ...],
     ) -> Found | None:
         """`layer.name(...)`: of static and class methods without the object."""
-        value = None if cls is None else inspect.getattr_static(cls, name, None)
+        value = held_by_class(cls, name)
         if cls is not None and issubclass(cls, tuple) and name in OF_NAMEDTUPLES:
             return None
         if name == "__iter__" and cls is not None:

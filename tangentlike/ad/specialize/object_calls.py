@@ -16,7 +16,7 @@ from ...analysis.constructors import initialiser, record_class
 from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
 from ...frontend.lower import Lowered
-from ...frontend.structures import sets_attribute
+from ...frontend.structures import held_by_class, is_function, sets_attribute
 from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import FUNCTION, MOST_CLASSES, UNKNOWN, Kind
@@ -263,6 +263,10 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         if not isinstance(stmt, (ir.Assign, ir.Do)):
             return (stmt,)
         match stmt.value:
+            case ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call if fn := _of_every_object(
+                kinds.get(base, UNKNOWN), name
+            ):
+                return (dataclasses.replace(stmt, value=dataclasses.replace(call, fn=fn)),)
             case ir.Call(fn=ir.Attribute(ir.Var(base), name) as held) as call if _is_held(
                 kinds.get(base, UNKNOWN), name
             ):
@@ -277,14 +281,25 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     return lowered.with_body(body, made)
 
 
+def _of_every_object(kind: Kind, name: str) -> ir.Ref | None:
+    """The function that a class holds by a name and binds to no object: `act = np.tanh`."""
+    if kind.cls is None or name in dict(kind.fields) or sets_attribute(kind.cls, name):
+        return None
+    found = held_by_class(kind.cls, name)
+    found = found.__func__ if isinstance(found, staticmethod) else found
+    if not is_function(found) or isinstance(found, types.FunctionType):
+        return None
+    return ir.Ref(f"{kind.cls.__name__}.{name}", found)
+
+
 def _is_held(kind: Kind, name: str) -> bool:
-    """Whether an object of this kind has an attribute by this name, and its class has not."""
+    """Whether an object of this kind has an attribute by this name, and its class no method."""
     if kind.among:
         return all(_is_held(one, name) for one in kind.among)
     if kind.form != "object" or kind.cls is None:
         return False
-    if inspect.getattr_static(kind.cls, name, None) is not None:
-        return False
+    if (found := held_by_class(kind.cls, name)) is not None:
+        return is_function(found) and not isinstance(found, types.FunctionType)
     return name in dict(kind.fields) or not hasattr(kind.cls, "__getattr__")
 
 
@@ -453,4 +468,4 @@ def _is_method(kind: Kind, name: str) -> bool:
         return all(_is_method(one, name) for one in kind.among)
     if kind.form != "object" or kind.cls is None or sets_attribute(kind.cls, name):
         return False
-    return isinstance(inspect.getattr_static(kind.cls, name, None), types.FunctionType)
+    return isinstance(held_by_class(kind.cls, name), types.FunctionType)
