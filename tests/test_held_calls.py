@@ -145,6 +145,17 @@ def in_place_of_defaults(w: float) -> Any:
     return total
 
 
+@dataclass
+class Output:
+    w: Any
+    out: Any = None
+
+
+def field_named_like_what_is_written(w: float) -> Any:
+    made = Output(w, out=np.sin)
+    return made.out(made.w * 0.5) * Output(w=w, out=w).out
+
+
 def read_first(w: float) -> Any:
     neuron = Neuron(w)
     act, loss = neuron.act, neuron.loss
@@ -163,7 +174,11 @@ def of_the_module(w: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    "f", [in_defaults, in_place_of_defaults, read_first, of_classes, of_the_module]
+    "f",
+    [
+        *(in_defaults, in_place_of_defaults, read_first, of_classes),
+        *(of_the_module, field_named_like_what_is_written),
+    ],
 )
 def test_functions_that_a_class_has_as_defaults(f: Any) -> None:
     tl.check_grads(f, 0.7, order=1 if f is of_the_module else 2)

@@ -558,7 +558,7 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
     if isinstance(call.fn, ir.Ref):
         at, is_read = _of_function(call.fn)
         if is_read:
-            return ()  # (a user's parameter `out` is like any other)
+            return ()  # (a user's parameter, or field, `out` is like any other)
         if call.fn.obj is np.nan_to_num:
             call = with_output_named(call)
     else:
@@ -577,8 +577,8 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
 
 @ir.of_node
 def _of_function(fn: ir.Ref) -> tuple[int | None, bool]:
-    """Where a function takes `out`, and whether it is one of the user's."""
-    return out_position(fn.obj), is_python_function(fn.obj)
+    """Where a function takes `out`, and whether it is one of the user's, or a class."""
+    return out_position(fn.obj), is_python_function(fn.obj) or isinstance(fn.obj, type)
 
 
 def with_output_named(call: ir.Call) -> ir.Call:
