@@ -240,6 +240,18 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
                 chosen[id(stmt)] = unbound_call(stmt, call, context)
         elif id(stmt) in named and (given or fn.name in looked_up):
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
+    return _with_chosen(function, calls, named, chosen, wrt, context)
+
+
+def _with_chosen(
+    function: ir.Function,
+    calls: Mapping[int, ir.Call],
+    named: Mapping[int, ir.Block],
+    chosen: dict[int, ir.Block],
+    wrt: tuple[str, ...],
+    context: Context,
+) -> ir.Function:
+    """The function with the calls that were chosen, and those that hand on what these carry."""
     while chosen:
         left = {key: block for key, block in named.items() if key not in chosen}
         replaced = _replaced(function, chosen)
