@@ -97,9 +97,9 @@ def _carrying(arg: ir.Expr) -> bool:
     return isinstance(arg, Comprehension) and is_generator(arg) and carries(arg)
 
 
-def consumed(call: ir.Call, inert: bool = False) -> ir.Call:
+def consumed(call: ir.Call) -> ir.Call:
     """The call with a list for a generator expression that it takes whole, as in
-    `sum(x * x for x in xs)`; with `inert` also for one whose items carry no derivatives."""
+    `sum(x * x for x in xs)`."""
     match call:
         case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in _CONSUMERS:
             place = _CONSUMERS[id(obj)]
@@ -107,7 +107,7 @@ def consumed(call: ir.Call, inert: bool = False) -> ir.Call:
             place = 0
         case _:
             return call
-    items = tuple(_taken(arg, inert) for arg in call.args[place : place + 1])
+    items = tuple(map(_taken, call.args[place : place + 1]))
     return _with_args(call, (*call.args[:place], *items, *call.args[place + 1 :]))
 
 
@@ -122,14 +122,14 @@ def _with_args(call: ir.Call, args: tuple[ir.Expr, ...]) -> ir.Call:
     return call if same else replace(call, args=args)
 
 
-def _taken(items: ir.Expr, inert: bool = False) -> ir.Expr:
+def _taken(items: ir.Expr) -> ir.Expr:
     """What is gone through at once, with lists for generator expressions, those in a `zip` or an
     `enumerate` too."""
-    if isinstance(items, Comprehension) and (inert or _carrying(items)):
+    if isinstance(items, Comprehension) and _carrying(items):
         return items if any(map(_is_endless, items.clauses)) else taken_whole(items)
     if not isinstance(items, ir.Call) or items.fn not in _SIDE_BY_SIDE or items.kwargs:
         return items
-    return _with_args(items, tuple(_taken(arg, inert) for arg in items.args))
+    return _with_args(items, tuple(map(_taken, items.args)))
 
 
 def loop(
@@ -170,40 +170,6 @@ def loop(
         body = (_loop_through(header.target, header.iter, body, local, origin),)
     empty = ir.Display("dict" if expr.form == "dict" else "list", ())
     return (ir.Assign(name, empty, origin), *body)
-
-
-def asking_loop(
-    expr: Comprehension,
-    name: str,
-    some: bool,
-    variable: Callable[[str], str],
-    origin: ir.Origin,
-) -> ir.Block:
-    """The statements of `any(...)`, or with not `some` of `all(...)`, of a generator expression.
-
-    before::                             after::
-        q = any(f(x) > 0 for x in xs)        q = False
-                                             for x in xs:
-                                                 if f(x) > 0:
-                                                     q = True
-                                                     break
-    """
-    (_, *loops) = loop(expr, name, variable, variable, origin)
-    leave = ir.Break(origin)
-    told = (ir.Assign(name, ir.Const(some), origin), leave)
-
-    def asked(stmt: ir.Stmt) -> ir.Instead:
-        match stmt:
-            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(test,))):
-                test = test if some else ir.Call(NOT, (test,))
-                return ir.If(test, told, (), origin) if base == name else None
-            case ir.For():  # (the loop around it is left as well)
-                found = ir.Var(name) if some else ir.Call(NOT, (ir.Var(name),))
-                return (stmt, ir.If(found, (leave,), (), origin))
-        return None
-
-    *body, _ = ir.rewrite(tuple(loops), after=asked)
-    return (ir.Assign(name, ir.Const(not some), origin), *body)
 
 
 def _read_in(

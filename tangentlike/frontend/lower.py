@@ -287,13 +287,6 @@ def _lowered(
     return Lowered(function, scope, made, before)
 
 
-def flattened(block: Block, names: Names) -> Block:
-    """Nested statements in the normal form, to stand among others that are in it."""
-    function = Function("piece", (), block, block[0].origin.place)
-    function = spread_headers(bound_once(flatten(function, names), names), names)
-    return fix_headers(function, names).body
-
-
 def refuse_left(function: Function) -> None:
     """Refuse a part that was cut out of an expression which stays as it is, such as the test of a
     `while`: no statement before it can raise in its place."""

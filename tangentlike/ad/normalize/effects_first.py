@@ -28,14 +28,8 @@ from ...analysis.operations import MUTATING_METHODS, written_position
 from ...analysis.sharing import Sharing, owner
 from ...analysis.structure import Structure, structure
 from ...errors import Place, UnsupportedError
-from ...frontend.comprehensions import (
-    Comprehension,
-    asking_loop,
-    consumed,
-    loop,
-)
 from ...frontend.jumps import negated
-from ...frontend.lower import Lowered, flattened, instead, names_of
+from ...frontend.lower import Lowered, names_of
 from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...ir.kind import Kind
@@ -43,14 +37,6 @@ from ...ir.rewrite import unless_same
 from ...rules.index_kinds import key_parts
 from ..context import Context
 
-_IN_ORDER = """
-items = list(xs)
-keys = []
-for item in items:
-    key = function(item)
-    keys.append(key)
-order = sorting_order(keys, reverse=reverse)
-"""
 _METHOD_CALL = re.compile(r"\b(\w+)\.(\w+)\(")
 _OF_PYTHON = (list, dict, set, str)  # what their methods write is known
 
@@ -65,13 +51,10 @@ def effects_first(
     of a user's function whether it writes what it is given, `changes` whether the function ever
     does; `kind` is what is known of an expression."""
     apart = _Apart(lowered.function, writes, changes, kind)
-    body = lowered.function.body
-    while any(map(apart.hides, ir.statements(body))):  # (in loops that are made, again)
-        body = ir.rewrite(body, after=apart.statement)
-    if body is lowered.function.body:
+    if not any(map(apart.hides, ir.statements(lowered.function.body))):
         return lowered
-    made = lowered.with_body(body, apart.made)
-    return dataclasses.replace(made, function=ir.distinct(made.function))
+    body = ir.rewrite(lowered.function.body, after=apart.statement)
+    return lowered.with_body(body, apart.made)
 
 
 class _Apart:
@@ -93,9 +76,10 @@ class _Apart:
         if isinstance(stmt, ir.OpaqueStmt):
             self._refuse(stmt, stmt.origin.place)
             self._refuse_changes(stmt, stmt.origin.place)
-        whole = getattr(stmt, "value", None)
-        if isinstance(whole, ir.Call) and self._key(whole) is not None:
-            return True
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if isinstance(part, ir.Call):
+                    self._refuse_keys(part, stmt.origin.place)
         return any(map(self._writes_inside, _inner(stmt)))
 
     def statement(self, stmt: ir.Stmt) -> list[Any] | None:
@@ -119,8 +103,6 @@ class _Apart:
                 return [*out, dataclasses.replace(stmt, iter=iterable)]
         plain: Any = stmt  # (of the statements that have a value)
         value = self._apart(plain.value, out, stmt.origin)
-        if isinstance(stmt, ir.Do) and isinstance(value, ir.Var | ir.Const):
-            return out
         return [*out, dataclasses.replace(plain, value=value)]
 
     # ------------------------------------------------------------------------- expressions
@@ -134,15 +116,7 @@ class _Apart:
             return self._lazily(expr, out, origin)
         if isinstance(expr, Chain):
             return self._chain(expr, 0, expr.operands, out, origin)
-        looped = self._looped(expr, origin)
-        if looped is not None:
-            value, block = looped
-            out.extend(block)
-            return value
-        expr = consumed(expr, inert=True) if isinstance(expr, ir.Call) else expr
         parts = ir.children(expr)
-        if isinstance(expr, Comprehension):  # (items are made when something asks for them)
-            self._refuse(expr, expr.at)
         last = max((n for n, p in enumerate(parts) if self._writes_inside(p)), default=-1)
         made: list[ir.Expr] = []
         for n, part in enumerate(parts):
@@ -154,70 +128,6 @@ class _Apart:
         replaced = iter(made)
         expr = ir.rebuild(expr, lambda _: next(replaced))
         return self._atom(expr, out, origin) if self._writes(expr) else expr
-
-    def _looped(self, expr: ir.Expr, origin: ir.Origin) -> tuple[ir.Expr, ir.Block] | None:
-        """A comprehension, `any` or `all` of one, or what a key puts into an order, as a loop: its
-        value, and the statements."""
-        names = self.names()
-        key = self._key(expr) if isinstance(expr, ir.Call) else None
-        if key is not None:
-            assert isinstance(expr, ir.Call)
-            name = names.fresh(noun(expr))
-            block = self._ordered(expr, key, ir.Assign(name, expr, origin))
-            sorts = isinstance(expr.fn, ir.Attribute)
-            value: ir.Expr = ir.Const(None) if sorts else ir.Var(name)
-        else:
-            match expr:
-                case ir.Call(ir.Ref(obj=obj), (Comprehension() as items,)) if obj in (any, all):
-                    name = names.fresh("holds")
-                    block = asking_loop(items, name, obj is any, names.fresh, origin)
-                case Comprehension(form="list" | "dict"):
-                    name = names.fresh(noun(expr))
-                    block = loop(expr, name, names.fresh, names.fresh, origin)
-                case _:
-                    return None
-            value, block = ir.Var(name), flattened(block, names)
-        self.made.update(n for s in ir.statements(block) for n in ir.binds(s))
-        return value, block
-
-    def _ordered(self, call: ir.Call, key: ir.Expr, stmt: ir.Assign) -> ir.Block:
-        """What a key puts into an order, with a call of it for each item."""
-        words = dict(call.kwargs)
-        reverse = words.get("reverse", ir.Const(False))
-        items: ir.Expr = ir.Display("list", call.args)
-        if isinstance(call.fn, ir.Attribute):
-            items, result = call.fn.base, "ordered = take_items(items, order); xs[:] = ordered"
-        elif call.fn.obj is sorted:  # type: ignore[union-attr]
-            items, result = call.args[0], "result = take_items(items, order)"
-        else:
-            items = call.args[0] if len(call.args) == 1 else items
-            reverse = ir.Const(call.fn.obj is max)  # type: ignore[union-attr]
-            result = "result = items[order[0]]"
-        given = {"xs": items, "function": key, "reverse": reverse}
-        return tuple(instead(stmt, _IN_ORDER + result, self.names(), self.made, "np", **given))
-
-    def _key(self, call: ir.Call) -> ir.Expr | None:
-        """The function that finds an order and may write what it is given, if that is asked for."""
-        words = dict(call.kwargs)
-        key = words.get("key")
-        refs: tuple[ir.Ref, ...] = (key,) if isinstance(key, ir.Ref) else ()
-        refs = key.refs if isinstance(key, ir.Opaque) else refs
-        if key is None or not any(self.changes(ref.obj) for ref in refs):
-            return None
-        match call:
-            case ir.Call(ir.Ref(obj=obj), (_, *_)) if words.keys() <= {"key", "reverse"}:
-                known = obj in (max, min, sorted) and not any(map(ir.is_starred, call.args))
-            case ir.Call(ir.Attribute(_, "sort"), ()):
-                known = True
-            case _:
-                known = False
-        if known:
-            return key
-        raise UnsupportedError(
-            f"`{refs[0].text}` may write its arguments, and is the key by which these are ordered",
-            call.at,
-            "Order by a function that writes nothing.",
-        )
 
     def _atom(self, expr: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
         """A name for the value of an expression, one operation a statement."""
@@ -296,14 +206,10 @@ class _Apart:
             if isinstance(part, Chain):
                 if any(map(self._writes_inside, part.operands)):
                     return True
-            elif isinstance(part, Comprehension):
-                if part.names and any(self.changes(ref.obj) for ref in part.refs):
-                    return True
-                self._refuse_changes(part, part.at)
             elif isinstance(part, ir.Opaque) and not isinstance(part, Closure):
                 self._refuse(part, part.at)
                 self._refuse_changes(part, part.at)
-            elif self._writes(part) or (isinstance(part, ir.Call) and self._key(part)):
+            elif self._writes(part):
                 return True
         return False
 
@@ -332,6 +238,19 @@ class _Apart:
             return False
         # (`nx.any(x > 0)` is no method of an array: these are given axes and sizes.)
         return any(not k.discrete for k in given) if hasattr(np.ndarray, name) else bool(given)
+
+    def _refuse_keys(self, call: ir.Call, place: Place) -> None:
+        """Refuse `sorted(rows, key=f)`, `max(rows, key=f)` where `f` writes what it is given."""
+        for word, fn in call.kwargs:
+            refs = (fn,) if isinstance(fn, ir.Ref) else getattr(fn, "refs", ())
+            for ref in refs if word == "key" else ():
+                if self.changes(ref.obj):
+                    raise UnsupportedError(
+                        f"`{ref.text}` may write its arguments, and is the key by which these are "
+                        "ordered",
+                        call.at or place,
+                        "Order by a function that writes nothing.",
+                    )
 
     def _refuse_changes(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse `assert xs.pop() > 0`, which nothing would put back in reverse."""
