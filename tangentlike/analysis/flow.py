@@ -87,16 +87,14 @@ class Flow:
         return self.sizes.get(self.group(name), 1) == 1
 
     def close(self) -> None:
-        """Make a write under one name show under all that may share the memory. (What another of
-        them depends on does not come to the one that is written: it is no part of what is written.
-        No name stands for all: any of them may turn out to be a number or a string.)"""
+        """Make every written group one value: a write under one name shows under all. (No name of
+        it stands for all: any of them may turn out to be a number or a string.)"""
         self.written_groups = frozenset(self.group(name) for name in self.written)
-        for name in self.written:
-            self.edge(name, f"{self.group(name)}[memory]")
         for name in dict.fromkeys((*self.parents, *self.parents.values())):
             root = self.group(name)
             self.sizes[root] = self.sizes.get(root, 0) + 1
             if root in self.written_groups:
+                self.edge(name, f"{root}[memory]")
                 self.edge(f"{root}[memory]", name)
 
 
