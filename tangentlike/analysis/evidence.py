@@ -40,12 +40,45 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
     >>> evidence(ir.Function("f", (), (use,), None))["a"].form
     'array'
     """
-    found = _block(_without_deletions(function.body))
+    found = _block(_with_numbers(_without_deletions(function.body)))
     for name in _looked_up_by_own_keys(function):
         found.setdefault(name, DICT)
     for name, kind in _checked(function).items():
         _keep(found, name, kind)
     return found
+
+
+def _with_numbers(block: ir.Block) -> ir.Block:
+    """A block in which a number is put into a slice for what arithmetic gave, which is no list:
+    `a[1:-1] += 0.5 * b` says that `a` is an array."""
+    numeric: set[str] = set()
+    for stmt in ir.statements(block):
+        match stmt:
+            case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj), args)):
+                with_number = any(_is_fraction(arg) or _names(arg) & numeric for arg in args)
+                if any(obj is of for of in _NUMERIC) or (
+                    with_number and (obj is operator.mul or obj is operator.add)
+                ):
+                    numeric.add(name)
+
+    def statement(stmt: ir.Stmt) -> ir.Block | None:
+        match stmt:
+            case (
+                ir.Store(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
+                | ir.Update(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
+            ) if name in numeric:
+                return (ir.replaced(stmt, value=ir.Const(0.0)),)
+        return None
+
+    return ir.rewrite(block, statement)
+
+
+def _names(expr: ir.Expr) -> frozenset[str]:
+    return frozenset((expr.name,)) if isinstance(expr, ir.Var) else frozenset()
+
+
+def _is_fraction(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and isinstance(expr.value, (float, complex))
 
 
 def _without_deletions(block: ir.Block) -> ir.Block:
