@@ -314,6 +314,10 @@ PROGRAMS = [
 ]
 
 
+# Reverse over reverse puts more into a body that raises than the text before had in it.
+LOST_TWICE = (a_test_that_raises, jumps_and_finally)
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_right(f: Callable[..., Any]) -> None:
     v = np.array([0.4, -0.2, 0.9, 0.3])
@@ -323,6 +327,10 @@ def test_right(f: Callable[..., Any]) -> None:
     curve = agreement.slope(lambda x: gradient(x) @ v, (X,), [v])
     assert agreement.close(float(tl.hvp(f)(X, v) @ v), curve, 1e-6)
     twice = tl.grad(lambda x: np.sum(tl.grad(f)(x) * v))
+    if f in LOST_TWICE:
+        with pytest.raises(tl.UnsupportedError, match="raised after it had changed values"):
+            twice(X)
+        return
     assert agreement.close(float(twice(X) @ v), curve, 1e-6)
 
 

@@ -496,4 +496,4 @@ def test_a_call_that_stays_as_it_is_by_identity_has_nothing_cut_out():
         return np.sin(a @ b)
 
     with pytest.raises(tl.UnsupportedError, match="no derivative rule for np.ndarray.getfield"):
-        str(tl.grad(program, wrt=("a", "b")).source)
+        tl.grad(program, wrt=("a", "b"))(np.full(4, 0.3), np.full(4, 0.5), 9.0)
