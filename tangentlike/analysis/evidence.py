@@ -51,30 +51,37 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
 def _with_numbers(block: ir.Block) -> ir.Block:
     """A block in which a number is put into a slice for what arithmetic gave, which is no list:
     `a[1:-1] += 0.5 * b` says that `a` is an array."""
+    if not any(map(_put_into_slice, ir.statements(block))):
+        return block
     numeric: set[str] = set()
     for stmt in ir.statements(block):
         match stmt:
             case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj), args)):
-                with_number = any(_is_fraction(arg) or _names(arg) & numeric for arg in args)
+                with_number = any(
+                    arg.name in numeric if isinstance(arg, ir.Var) else _is_fraction(arg)
+                    for arg in args
+                )
                 if any(obj is of for of in _NUMERIC) or (
                     with_number and (obj is operator.mul or obj is operator.add)
                 ):
                     numeric.add(name)
 
     def statement(stmt: ir.Stmt) -> ir.Block | None:
-        match stmt:
-            case (
-                ir.Store(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
-                | ir.Update(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
-            ) if name in numeric:
-                return (ir.replaced(stmt, value=ir.Const(0.0)),)
-        return None
+        found = _put_into_slice(stmt) in numeric
+        return (ir.replaced(stmt, value=ir.Const(0.0)),) if found else None
 
     return ir.rewrite(block, statement)
 
 
-def _names(expr: ir.Expr) -> frozenset[str]:
-    return frozenset((expr.name,)) if isinstance(expr, ir.Var) else frozenset()
+def _put_into_slice(stmt: ir.Stmt) -> str:
+    """The name of what a statement puts into a slice, or ""."""
+    match stmt:
+        case (
+            ir.Store(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
+            | ir.Update(target=ir.Index(_, ir.Slice()), value=ir.Var(name))
+        ):
+            return name
+    return ""
 
 
 def _is_fraction(expr: ir.Expr) -> bool:

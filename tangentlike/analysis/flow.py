@@ -37,9 +37,7 @@ from .shifts import cancelled_extrema
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
-MANAGED = (
-    "<managed>"  # the node for what context managers give, which those who made them know, too
-)
+MANAGED = "<managed>"  # the node for what context managers give: who made them knows it, too
 ASKED = "<asked>"  # the node for what functions that are not known now are given
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 

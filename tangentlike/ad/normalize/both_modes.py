@@ -302,14 +302,7 @@ for x in xs:
     array = np.asarray(x)
     made.append(array)
 result = made"""
-_KEEPS_LISTS: tuple[Any, ...] = (
-    np.block,
-    np.trim_zeros,
-    np.array,
-    np.asarray,
-    np.asanyarray,
-    np.require,
-)
+_KEEPS_LISTS: tuple[Any, ...] = (np.block, np.trim_zeros, np.array, np.asarray, np.asanyarray)
 _KEEPS_LISTS += (np.require, np.ascontiguousarray, np.asfortranarray)  # (what arrays are made by)
 # Methods of ufuncs, and the programs of those that no rule states -> how many are arrays.
 _OF_METHODS = _named(1, "reduce accumulate reduceat") | _named(2, "outer")
@@ -451,13 +444,10 @@ def _array_each(
 
 def _lists_of_operands(call: ir.Call, context: Context) -> Collection[int | str]:
     """Which arguments of a call, by place or by name, are several arrays, as a list of them."""
-    rule = context.rule_for(call)
-    if rule is None or rule.builder or not rule.name.startswith("numpy."):
-        return ()
-    params = _differentiated(rule)
+    params = _array_parameters(context.rule_for(call), getattr(call.fn, "obj", None))
     found: list[tuple[int | str, ...]]
     found = [(name, params[name][0]) for name in _SEVERAL if name in params]
-    return () if call.fn == context.numpy("block") else {*itertools.chain(*found)}
+    return {*itertools.chain(*found)}
 
 
 def _operands(call: ir.Call, context: Context) -> Collection[int | str]:
@@ -486,14 +476,18 @@ def _operands_of(obj: Any, call: ir.Call, context: Context) -> Collection[int | 
     if obj in _JOINING:
         numeric = (_broadcasts(obj, context.kind_of(arg)) for arg in call.args)
         return range(2 if any(numeric) else 0)
-    rule = context.book.find(obj)
-    if rule is None or rule.builder or any(obj is known for known in _KEEPS_LISTS):
-        return ()
-    params = _differentiated(rule) if rule.name.startswith(("numpy.", "scipy.")) else {}
+    params = _array_parameters(context.book.find(obj), obj)
     params = {name: at for name, at in params.items() if name not in _SEVERAL}
     starred = [place for place, kind in params.values() if kind is inspect.Parameter.VAR_POSITIONAL]
     rest = range(min(starred, default=len(call.args)), len(call.args))
     return {*params, *(place for place, _ in params.values()), *rest}
+
+
+def _array_parameters(rule: Rule | None, obj: Any) -> dict[str, tuple[int, Any]]:
+    """The parameters of an operation that are arrays, or several, whatever they are given as."""
+    if rule is None or rule.builder or any(obj is known for known in _KEEPS_LISTS):
+        return {}
+    return _differentiated(rule) if rule.name.startswith(("numpy.", "scipy.")) else {}
 
 
 @functools.cache

@@ -359,7 +359,7 @@ def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     }
     names = Names(all_names(lowered.function))
     made: set[str] = set()
-    branches: dict[int, ir.Block] = {}
+    calls: dict[int, ir.Block] = {}
     for block in (lowered.function.body, *(b for stmt in every for b in ir.blocks(stmt))):
         held: set[str] = set()  # (by a name that is bound before, in the same block)
         for stmt in block:
@@ -371,10 +371,10 @@ def methods_by_text(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                 ) if name in held:
                     method = names.fresh("method")
                     made.add(method)
-                    branches[id(stmt)] = _by_names(stmt, call, name, method, once, kinds)
+                    calls[id(stmt)] = _by_names(stmt, call, name, method, once, kinds)
 
     def desugared(stmt: ir.Stmt) -> ir.Block | None:
-        return branches.get(id(stmt))
+        return calls.get(id(stmt))
 
     body = ir.rewrite(lowered.function.body, desugared)
     body = ir.without_unread(body, {name for name in once if _by_text(once[name])})
