@@ -297,6 +297,16 @@ AGAIN = Subject(
             "    return f1(k1 - 1) * <S> + 0.1 * f1(0)",
             "<Y> = f1(3) * f1(2)",
         ),
+        (
+            "p1 = [0.5]",
+            "@functools.lru_cache(maxsize=2)",
+            "def f1(k1, k2=1):",
+            "    p1[0] += 0.1 * <V>[k1] * k2",
+            "    return <S> * p1[0]",
+            "for k3 in (0, 1, 0, 2, 1):",
+            "    <Y> = f1(k3) * f1(k1=k3) + 0.1 * f1(k3, 1)",
+            "<Z> = p1[0]",
+        ),
         ("p = np.tanh(<M> @ <V>)", "<M>[0] *= 0.5", "<X> = p * np.tanh(<M> @ <V>)"),
         (
             "for k1 in range(3):",

@@ -86,6 +86,9 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     known = kinds.get(base.name) if isinstance(base, ir.Var) else None
     if known is not None and known.form in _CONTAINERS:
         return call.fn.name in _OF_CONTAINERS
+    if known is not None and known.cls is not None:  # (which may have what is no function there)
+        method = inspect.getattr_static(known.cls, call.fn.name, None)
+        return call.fn.name in CONTAINER_METHODS and isinstance(method, types.MethodDescriptorType)
     return call.fn.name in CONTAINER_METHODS
 
 

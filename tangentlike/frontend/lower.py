@@ -353,7 +353,7 @@ def read_definition(
             return Function(definition.name, params, body, place)
     outer = Outer(frozenset(known.outer), scope.lookup)
     lookup = lookup_in(scope, frozenset(known.bound), outer)
-    reader = StatementReader(source, lookup, names, outer=outer, managers=managers)
+    reader = StatementReader(source, lookup, names, outer, managers, around=known)
     doc = ""
     if isinstance(node, gast.Lambda):
         line = source.line(node.body)

@@ -19,7 +19,6 @@ from .. import ir
 from ..errors import InternalError, Place, UnsupportedError
 from ..ir import Call, Expr, Opaque, OpaqueStmt, Origin, Ref, Var
 from ..ir.names import Names
-from ..runtime import argument_key
 from . import nested
 from .abbreviations import is_logging
 from .attempts import (
@@ -39,7 +38,7 @@ from .jumps import run_unless_broken, without_jumps
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
 from .source import Line, Source
-from .survey import Survey, memoized, parameter_names, survey
+from .survey import MEMO_CALLS, Survey, memoized, parameter_names, survey
 from .targets import place_of, split_targets
 
 # --------------------------------------------------------------------------------------------------
@@ -139,6 +138,7 @@ class StatementReader:
     at_yield: Callable[[ir.Expr], Sequence[Any]] | None = None
     tried: bool = False
     inside: frozenset[Any] = frozenset()  # the generator functions whose statements these are
+    around: Survey = field(default_factory=Survey)  # of the whole function
 
     def block(self, nodes: Sequence[gast.AST]) -> ir.Block:
         """The IR of a list of statements, up to the first one that is cut out."""
@@ -456,20 +456,16 @@ class StatementReader:
 
     def define(self, node: gast.FunctionDef, line: Line, reader: Reader) -> Sequence[Any]:
         """A `def` inside: put where it is called, or a function of its own (`lifting`)."""
-        memo = key = ""
-        if self._is_memoized(node):
-            wanted = (f"{node.name}_memo", "result", "argument_key")
-            memo, result, key = map(self.names.fresh, wanted)
-            node = memoized(node, memo, result, key)
+        most = self._most_results(node)
+        if most != 0:
+            return self._with_results(node, most, line, reader)
         known = survey(node)
 
         def lookup(name: str) -> ir.Expr:
-            if key and name == key:
-                return ir.Ref("argument_key", argument_key)
-            return ir.Var(name) if name in known.bound or name == memo else self.lookup(name)
+            return ir.Var(name) if name in known.bound else self.lookup(name)
 
-        reader_inside = StatementReader(
-            self.source, lookup, self.names, managers=self.managers, tried=self.tried
+        reader_inside = dataclasses.replace(
+            self, lookup=lookup, outer=NO_OUTER, at_yield=None, inside=frozenset()
         )
         body = reader_inside.block(node.body) if not known.yields else ()
         params = reader.parameters(node.args)
@@ -480,8 +476,7 @@ class StatementReader:
         function = ir.Function(name, params, body, line.whole(), free=outer)
         inner = split_targets(function, self.names)
         origin = ir.Origin(line.whole())
-        made: list[Any] = [ir.Assign(memo, ir.Display("dict", ()), origin)] if memo else []
-        made.append(nested.Define(inner, origin))
+        made: list[Any] = [nested.Define(inner, origin)]
         value: ir.Expr = ir.Var(name)
         for decorator in reversed(node.decorator_list):
             value = ir.Call(reader.read(decorator), (value,), (), line.place(decorator))
@@ -489,23 +484,37 @@ class StatementReader:
             made.append(ir.Assign(node.name, value, ir.Origin(line.whole())))
         return made
 
-    def _is_memoized(self, node: gast.FunctionDef) -> bool:
-        """Whether a function keeps all of its results by its arguments: `@functools.cache`, which
-        is `@functools.lru_cache(maxsize=None)`. (Python keeps one for each way of calling it.)"""
-        asked: Any = functools.cache
+    def _with_results(
+        self, node: gast.FunctionDef, most: int | None, line: Line, reader: Reader
+    ) -> Sequence[Any]:
+        """A function that keeps its results, as two functions and a dict (`survey.memoized`)."""
+        called = {self.names.fresh(word): ir.Ref(word, obj) for word, obj in MEMO_CALLS.items()}
+        own = [self.names.fresh(f"{node.name}_{word}") for word in ("memo", "computed")]
+        named = [*called, *own, self.names.fresh("key"), self.names.fresh("result")]
+
+        def lookup(name: str) -> ir.Expr:
+            return ir.Var(name) if name in own else called.get(name) or self.lookup(name)
+
+        inside = dataclasses.replace(self, lookup=lookup)
+        memo: Any = ir.Assign(own[0], ir.Display("dict", ()), ir.Origin(line.whole()))
+        parts = memoized(node, named, most, self.around)
+        return [memo, *(made for part in parts for made in inside.define(part, line, reader))]
+
+    def _most_results(self, node: gast.FunctionDef) -> int | None:
+        """How many of its results a function keeps by the way it is called, None for all of them:
+        with `@functools.cache`, or `@functools.lru_cache` and a `maxsize` that is written."""
         match node.decorator_list:
             case [gast.Call(func=decorator, args=args, keywords=words)]:
                 given = [*args, *(word.value for word in words if word.arg == "maxsize")]
-                unbounded = [getattr(value, "value", value) for value in given] == [None]
-                if not unbounded or len(words) + len(args) > 1:
-                    return False
-                asked = functools.lru_cache
             case [decorator]:
-                pass
+                args, words, given = [], [], []
             case _:
-                return False
-        more = (node.args.vararg, node.args.kwarg, *node.args.kwonlyargs)
-        return self._named_object(decorator) is asked and not any(more)
+                return 0
+        asked = self._named_object(decorator)
+        if asked is not functools.lru_cache or len(args) + len(words) > len(given):
+            return None if asked is functools.cache else 0
+        sizes = [getattr(size, "value", 0) for size in given]
+        return (sizes or [128])[0] if not survey(node).yields else 0
 
     def _named_object(self, node: Any) -> Any:
         """What `cache` or `functools.cache` is; None for what is no such name."""

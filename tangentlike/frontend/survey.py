@@ -7,12 +7,14 @@ from __future__ import annotations
 import copy
 import importlib
 from collections import Counter, deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 import numpy as np
+
+from ..runtime import argument_key
 
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _INNER = (*_DEFINITIONS, gast.Lambda)
@@ -24,17 +26,18 @@ _YIELDS = (gast.Yield, gast.YieldFrom)
 
 @dataclass
 class Survey:
-    """`used`: every name that occurs, of any scope. `bound`: the names local to the function
-    itself. `yields`: the expressions that make it a generator. `outer`: the names it declares
-    `global` or `nonlocal`. `imports`: whether anything is imported in it. `attributes`: the
-    assignments of attributes, of any scope."""
+    """`used`: every name of any scope, and how often it is read or assigned. `bound`: the names
+    local to the function itself. `yields`: the expressions that make it a generator. `outer`: the
+    names it declares `global` or `nonlocal`. `imports`: whether anything is imported in it.
+    `attributes`: the assignments of attributes, `calls` those of a name, of any scope."""
 
-    used: dict[str, None] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
     bound: dict[str, None] = field(default_factory=dict)
     yields: list[Any] = field(default_factory=list)
     outer: dict[str, None] = field(default_factory=dict)
     imports: bool = False
     attributes: list[Any] = field(default_factory=list)
+    calls: dict[str, list[Any]] = field(default_factory=dict)
 
 
 def survey(node: Any) -> Survey:
@@ -53,7 +56,7 @@ def survey(node: Any) -> Survey:
         part, own, here = stack.pop()
         kind = type(part)
         if kind is gast.Name:
-            found.used[part.id] = None
+            found.used[part.id] = found.used.get(part.id, 0) + 1
             if own and type(part.ctx) is not gast.Load:
                 found.bound[part.id] = None
         elif kind is gast.alias:
@@ -61,14 +64,17 @@ def survey(node: Any) -> Survey:
             found.imports = True
         elif kind in _DEFINITIONS and own:
             found.bound[part.name] = None
-            found.used[part.name] = None
+            found.used.setdefault(part.name, 0)
         elif kind in _CAPTURES and own:
             for name in filter(None, (getattr(part, "name", None), getattr(part, "rest", None))):
-                found.used[name] = found.bound[name] = None
+                found.used[name] = found.used.get(name, 0) + 1
+                found.bound[name] = None
         elif kind in _DECLARATIONS and own:
             found.outer.update(dict.fromkeys(part.names))
         elif kind is gast.Assign and type(part.value) is gast.Attribute:
             found.attributes.append(part)
+        elif kind is gast.Call and type(part.func) is gast.Name:
+            found.calls.setdefault(part.func.id, []).append(part)
         elif kind in _YIELDS and own:
             found.yields.append(part)
         elif kind is gast.NamedExpr and here:  # (in a comprehension, too)
@@ -289,50 +295,60 @@ def _root(expr: Any) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Functions that keep their results.
+# Functions that keep their results by how they are called: `f(1)` and `f(k=1)` are two.
 #
-# @functools.cache                f_memo = {}
-# def f(i, j):                    def f(i, j):
-#                                     if argument_key((i, j)) in f_memo:
-#                                         return f_memo[argument_key((i, j))]
-#     return g(i) * f(i, j - 1)       result = g(i) * f(i, j - 1)
-#                                     f_memo[argument_key((i, j))] = result
+# @functools.lru_cache(9)         f_memo = {}
+# def f(i, j):                    def f_computed(i, j):
+#     return g(i) * f(i, j - 1)       return g(i) * f(i, j - 1)
+#                                 def f(i, j):                # or f(*args, **words)
+#                                     key = argument_key(i, j)
+#                                     if key in f_memo:
+#                                         f_memo[key] = f_memo.pop(key)
+#                                         return f_memo[key]
+#                                     result = f_computed(i, j)
+#                                     if key not in f_memo and len(f_memo) == 9:
+#                                         f_memo.pop(next(iter(f_memo)))
+#                                     f_memo[key] = result
 #                                     return result
 
+MEMO_NAMES = ("memo", "computed", "key", "result")
+MEMO_CALLS = {"argument_key": argument_key, "len": len, "next": next, "iter": iter}
+_YOUNGEST = """
+        {memo}[{key}] = {memo}.pop({key})"""
+_FORGET = """
+    if {key} not in {memo} and {len}({memo}) == {most}:
+        {memo}.pop({next}({iter}({memo})))"""
+_KEEPING = """def {name}({given}):
+    {key} = {argument_key}({given})
+    if {key} in {memo}:{youngest}
+        return {memo}[{key}]
+    {result} = {computed}({given}){forget}
+    {memo}[{key}] = {result}
+    return {result}"""
 
-def memoized(node: Any, memo: str, result: str, key: str) -> Any:
-    """What a definition that has the decorator is without it: the function keeps its results in the
-    dict `memo` and names them `result`; `key` names what makes a key of its arguments."""
-    node = copy.deepcopy(node)
-    asked = f"{key}(({''.join(f'{name}, ' for name in parameter_names(node.args))}))"
-    kept = f"{memo}[{asked}]"
 
-    def code(text: str, place: Any) -> list[Any]:
-        made = gast.parse(text).body
-        for part in (inner for stmt in made for inner in gast.walk(stmt)):
-            gast.copy_location(part, place)
-        return list(made)
+def memoized(node: Any, named: Sequence[str], most: int | None, around: Survey) -> tuple[Any, Any]:
+    """A definition without its decorator, and the one that asks it for what is not kept yet.
 
-    def keeping(stmts: list[Any]) -> list[Any]:
-        out: list[Any] = []
-        for stmt in stmts:
-            if isinstance(stmt, gast.Return):
-                first, *rest = code(f"{result} = None\n{kept} = {result}", stmt)
-                first.value = stmt.value or first.value
-                stmt.value = gast.copy_location(gast.Name(result, gast.Load(), None, None), stmt)
-                out += [first, *rest]
-            elif not isinstance(stmt, _DEFINITIONS):
-                for field in ("body", "orelse", "finalbody"):
-                    if getattr(stmt, field, None):
-                        setattr(stmt, field, keeping(getattr(stmt, field)))
-                for part in (*getattr(stmt, "handlers", ()), *getattr(stmt, "cases", ())):
-                    part.body = keeping(part.body)
-            out.append(stmt)
-        return out
-
-    first, last = node.body[0], node.body[-1]
-    found = code(f"if {asked} in {memo}:\n    return {kept}", first)
-    ended = [] if isinstance(last, gast.Return) else code(f"{kept} = None\nreturn None", last)
-    node.decorator_list = []
-    node.body = [*found, *keeping(node.body), *ended]
-    return node
+    `named` are the names of what that one uses, `most` is how many results are kept (None: all).
+    Its parameters have names where the function around gives all of them by position.
+    """
+    words: dict[str, Any] = dict(zip((*MEMO_CALLS, *MEMO_NAMES), named, strict=True))
+    words |= {"name": node.name, "most": most, "given": "*args, **words"}
+    params = [param.id for param in (*node.args.posonlyargs, *node.args.args)]
+    calls = around.calls.get(node.name, ())
+    if around.used.get(node.name, 0) == len(calls) and all(
+        not call.keywords
+        and len(call.args) == len(params)
+        and not any(isinstance(value, gast.Starred) for value in call.args)
+        for call in calls
+    ):
+        words["given"] = ", ".join(params)
+    bounded = ("", "") if most is None else (_YOUNGEST, _FORGET)
+    words |= zip(("youngest", "forget"), (part.format(**words) for part in bounded), strict=True)
+    keeping = gast.parse(_KEEPING.format(**words)).body[0]
+    for part in gast.walk(keeping):
+        gast.copy_location(part, node)
+    plain = copy.copy(node)
+    plain.name, plain.decorator_list = words["computed"], []
+    return plain, keeping

@@ -118,23 +118,25 @@ def existing_entry(x: Any, key: Any) -> Any:
     return ExplicitDefaults.__missing__(x, key) if makes_entry(x, key) else x[key]
 
 
-def argument_key(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a function that keeps its results finds them by.
+def argument_key(*arguments: Any, **words: Any) -> tuple[Any, ...]:
+    """What a function that keeps its results finds them by, from the way it is called.
 
     Raises `TypeError` for floats: the result would be that of another variable of this value.
 
-    >>> argument_key((2, "a"))
+    >>> argument_key(2, "a")
     (2, 'a')
+    >>> argument_key(2, k="a") == argument_key(2, "a")
+    False
     """
-    for argument in arguments:
+    for argument in (*arguments, *words.values()):
         if isinstance(argument, tuple):
-            argument_key(argument)
+            argument_key(*argument)
         elif isinstance(argument, (float, complex, np.inexact)):
             raise TypeError(
                 f"a function that keeps its results is given {argument!r}, and what it kept may "
                 "depend on another variable of this value: leave out its decorator"
             )
-    return arguments
+    return (*arguments, argument_key, *words.items()) if words else arguments
 
 
 def saved_entry(d: Any, key: Any) -> list[Any]:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from ... import ir
 from ...analysis.evidence import contents, told_apart
 from ...analysis.memory import element
-from ...analysis.operations import MUTATING_METHODS
+from ...analysis.operations import MUTATING_METHODS, is_container_method
 from ...analysis.sharing import owner
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
@@ -122,7 +122,9 @@ class _Normalizer(ir.Rewriter):
                 return self.loop(stmt, views)
             case ir.Assign(target=str(name)) if name in self.live:
                 return [stmt]
-            case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args)):
+            case ir.Assign(
+                value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args) as call
+            ) if is_container_method(call, self.context.kinds):
                 carried = {name, *(n for arg in args for n in ir.names_in(arg))} & self.varied
                 if carried and args and not stmt.value.kwargs:  # type: ignore[union-attr]
                     text = "if key in d:\n    result = d[key]\nelse:\n    result = other"
