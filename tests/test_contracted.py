@@ -43,6 +43,9 @@ def written(text: str) -> str:
         ("-np.sum(x * g * h)", "-(x @ (g * h))"),
         ("np.sum(m[:, 0] * x)", "m[:, 0] @ x"),
         ("np.sum(m[:, 0] * x[1:])", "np.sum(m[:, 0] * x[1:])"),
+        ("np.sum(x[1:] * g[:-1])", "x[1:] @ g[:-1]"),
+        ("np.sum(m[1:, 0] * g[k:])", "np.sum(m[1:, 0] * g[k:])"),
+        ("np.sum(m[k:, 0] * m_bar[k:, 0])", "m[k:, 0] @ m_bar[k:, 0]"),
         ("np.sum(m * m_bar)", "np.vdot(m, m_bar)"),
         ("np.sum(g_bar * x)", "g_bar @ x"),
         ("np.sum(w * g)", "np.sum(w * g)"),  # (one may have one entry, the other several)

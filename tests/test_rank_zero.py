@@ -103,6 +103,45 @@ def scalar_of_unknown_kind(x):
     return np.sum(spread(np.dot(x, x)) * spread(x[2])) + np.sum(spread(x[:1]))
 
 
+@program
+def one_entry_beside_a_number(x):
+    return 0.5 + x[:1].reshape(())
+
+
+@program
+def copies_and_views_in_branches(x):
+    a = np.squeeze(x[:1])
+    s = 0.0
+    for t in range(3):
+        p, q, r = x[:1].reshape(()), a.T, np.transpose(a)
+        u, v, w = a.transpose(), a.copy(), np.broadcast_to(a, (3,))
+        if t > 1:
+            s = s + p * q * r + u * v * w[0] + a.flatten()[0] ** 2
+    return s
+
+
+@program
+def another_name_in_a_loop(x):
+    a = np.array(x[0])
+    b, s = a, 0.0
+    for t in range(3):
+        c = b
+        if t != 1:
+            b = b * x[t]
+            s = s + c * c
+        else:
+            b = a
+    return s * b
+
+
+@program
+def ravelled_in_a_loop(x):
+    a, s = np.asarray(x[1]), 0.0
+    for t in range(3):
+        s = s + np.ravel(a)[0] ** 2 * x[t] + np.atleast_1d(a)[0]
+    return s
+
+
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
 def test_both_modes(fn: Callable[..., Any]) -> None:
     v = np.array([1.0, 2.0, -1.0])
@@ -163,3 +202,22 @@ def test_directions_of_rank_zero_are_arrays() -> None:
         return r * r
 
     tl.check_grads(written, (np.array(0.7), 0.3), order=2)
+
+
+def summed(alpha, y):
+    total = 0.0
+    for t in range(len(y)):
+        total = total + np.sin(alpha) * y[t] * total + alpha
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("count", [0, 3])
+def test_adjoints_of_arguments_are_added_up_as_numbers(dtype: Any, count: int) -> None:
+    alpha, y = np.array(0.4, dtype), X[:count].astype(dtype)
+    df = tl.grad(summed, example=(alpha, y))
+    alpha_bar = df(alpha, y)
+    assert isinstance(alpha_bar, np.ndarray) and (alpha_bar.dtype, alpha_bar.shape) == (dtype, ())
+    assert "alpha_bar = 0.0" in df.source
+    expected = agreement.slope(summed, (np.array(0.4), X[:count]), [1.0, 0.0 * X[:count]])
+    assert alpha_bar == pytest.approx(expected, rel=1e-5)

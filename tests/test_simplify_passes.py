@@ -139,6 +139,34 @@ def test_fold_knows_shapes():
         assert found == f"y = {expected}\n", before
 
 
+WRITTEN_ANEW = """x_bar = np.zeros_like(x)
+for t in r:
+    g_bar = np.sin(y[1:])
+    t_bar = x_bar[1:] + g_bar
+    x_bar[1:] = 0.0
+    y_bar[1:] += t_bar
+y_bar += x_bar
+"""
+
+
+def test_fold_knows_arrays_of_zeros():
+    """The adjoint of what is written before it is read is zero wherever it is read."""
+    shapes = {"x": "n", "y": "n", "y_bar": "n"}
+    found = after(fold_algebra, "# adjoint\n" + WRITTEN_ANEW, shapes=shapes)
+    assert "t_bar = g_bar.copy()\n" in found and not found.endswith("y_bar += x_bar\n")
+    for other in ("x_bar[2] = c", "z = x_bar[2:]\nz[0] = c", "f(x_bar)", "x_bar += c"):
+        text = WRITTEN_ANEW.replace("y_bar += x_bar", f"{other}\ny_bar += x_bar")
+        found = after(fold_algebra, "# adjoint\n" + text, shapes=shapes)
+        assert "t_bar = x_bar[1:] + g_bar\n" in found, other
+        assert found.endswith("y_bar += x_bar\n"), other
+
+
+def test_zeros_of_another_shape_stay():
+    text = WRITTEN_ANEW.replace("np.sin(y[1:])", "np.sin(c)")
+    found = after(fold_algebra, "# adjoint\n" + text, shapes={"x": "n", "y": "n"})
+    assert "t_bar = x_bar[1:] + g_bar\n" in found and found.endswith("y_bar += x_bar\n")
+
+
 def test_fresh_stays_fresh():
     """`1.0 * g_bar` is an array of its own, which may be written: it does not become `g_bar`."""
     text = "# adjoint\nx_bar = 1.0 * g_bar\nx_bar += q_bar\n"

@@ -36,12 +36,12 @@ class Recomputed:
 class Costs:
     """`free`: worth repeating whatever it reads (aliases, items, integers, tests); `light`: worth
     it if what it reads is at hand; `reference`: the value is a view, so its content may change;
-    `same`: entries that the value is stored to give it back as it is."""
+    `same`: entries give back as it is what is stored to them."""
 
     free: Callable[[ir.Assign], bool]
     light: Callable[[ir.Assign], bool]
     reference: Callable[[ir.Assign], bool]
-    same: Callable[[ir.Assign, ir.Index], bool]
+    same: Callable[[ir.Store], bool]
 
 
 class Rematerialisation:
@@ -131,10 +131,10 @@ class Rematerialisation:
                     return store if early and self._holds(place, stmt, store) else None
         return None
 
-    def _holds(self, place: ir.Index, stmt: ir.Assign, store: ir.Stmt) -> bool:
+    def _holds(self, place: ir.Index, stmt: ir.Assign, store: ir.Store) -> bool:
         """Whether entries that were stored hold what they got until the sweep comes there."""
         entries = None if self.parts is None else self.parts.entries(place)
-        if entries is None or self.parts is None or not self.costs.same(stmt, place):
+        if entries is None or self.parts is None or not self.costs.same(store):
             return False
         number = self.facts.number(store)
         for name in ir.names_in(place.key):

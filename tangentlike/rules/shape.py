@@ -128,17 +128,19 @@ def reshape_method(call, kind_of):
     """`x.reshape(shape)` and `x.reshape(2, 3)`: the sizes as they are given."""
     sizes = [f"n{i}" for i in range(len(call.args) - 1)]
     given = ", ".join(sizes)
+    number = _reshaped(call, kind_of).rank == 0  # (a number has no such method)
+    back = "np.reshape(y_bar, a.shape" if number else "y_bar.reshape(a.shape"
     return f"""
 def reshape(y, {", ".join(["a", *sizes])}, *, order="C"):
 {zeros_of(sizes)}    if order == "C":
         y_dot = a_dot.reshape({given})
-        a_bar = y_bar.reshape(a.shape)
+        a_bar = {back})
     elif order == "F":
         y_dot = a_dot.reshape({given}, order="F")
-        a_bar = y_bar.reshape(a.shape, order="F")
+        a_bar = {back}, order="F")
     else:
         y_dot = a_dot.reshape({given}, order=order_of(a, order))
-        a_bar = y_bar.reshape(a.shape, order=order_of(a, order))
+        a_bar = {back}, order=order_of(a, order))
 """
 
 
@@ -192,13 +194,18 @@ def _same_rank_unknown_order(call, kind_of):
 @rule(np.ndarray.T, view="view", kind=transpose)
 def transposed(y, a):
     y_dot = a_dot.T
-    a_bar = y_bar.T
+    if rank(a) == 0:
+        a_bar = y_bar
+    else:
+        a_bar = y_bar.T
 
 
 @rule(np.transpose, "numpy.permute_dims", view="view", kind=transpose)
 def transpose_(y, a, axes=None):
     y_dot = np.transpose(a_dot, axes)
-    if axes is None:
+    if rank(a) == 0:
+        a_bar = y_bar
+    elif axes is None:
         a_bar = y_bar.T
     else:
         a_bar = np.transpose(y_bar, inverse_axes(axes))
@@ -216,6 +223,7 @@ def transpose_method(call, kind_of):
             order = [literal(arg) for arg in call.args[1:]]
             order = runtime.inverse_axes(runtime.method_axes(tuple(order)))
             back = "y_bar.T" if order is None else f"y_bar.transpose({order})"
+    back = "y_bar" if kind_of(call.args[0]).rank == 0 else back
     return f"""
 def transpose(y, {", ".join(["a", *axes])}):
     y_dot = a_dot.transpose({given})

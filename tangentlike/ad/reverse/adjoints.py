@@ -247,7 +247,8 @@ class Adjoints:
     def zeros(self, name: str) -> ir.Expr:
         """A zero of the shape of a name's value."""
         kind = self.context.kinds.get(name)
-        if kind is not None and kind.form == "number":
+        # (What is computed of arrays of rank 0 are numbers.)
+        if kind is not None and kind.rank == 0 and name not in self.scalars:
             return ir.Const(0.0)
         like = ir.Var(name)
         if name in self.scalars or (kind is not None and kind.form == "array"):
@@ -269,7 +270,7 @@ class Adjoints:
             self.assign(bar.name, ir.Call(self.context.numpy("array"), (bar,)))
         elif self.state.get(name) == BORROWED and not self._is_number(name):
             kind = self.context.kinds.get(name)
-            if kind is not None and kind.form == "array":
+            if kind is not None and kind.form == "array" and kind.rank != 0:
                 copy: ir.Expr = ir.Call(ir.Attribute(bar, "copy"))
             else:
                 copy = ir.Call(self.context.helper("copy"), (bar,))

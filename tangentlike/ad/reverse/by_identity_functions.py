@@ -348,7 +348,7 @@ class IdentityReverse(Reverse):
         reads = self._reads(tree, None)
         parts = Parts(Regions(self.facts, self.context.kind_of), aliases, self._writes)
         restored = self.primal.shared
-        costs = IdentityCosts(aliases, self.context).predicates()
+        costs = IdentityCosts(aliases, self.context, self.sweep.presence.local).predicates()
         recomputed = _SameMemory(self.facts, aliases, reads, costs, None).run()
         virtual = frozenset(recomputed.names)
         recording = Recording(self.facts, aliases, reads, virtual, self._written, restored, parts)

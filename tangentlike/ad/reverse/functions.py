@@ -204,7 +204,7 @@ class Reverse:
         parts = Parts(regions, aliases, self._writes)
         reads = self._reads(tree, parts)
         places = reads.places
-        costs = Costs(aliases, self.context).predicates()
+        costs = Costs(aliases, self.context, self.sweep.presence.local).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         known = (aliases, reads, virtual, self._written, self.primal.shared, parts)

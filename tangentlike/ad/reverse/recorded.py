@@ -16,6 +16,7 @@ from typing import TypeGuard
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.constructors import record_class, record_names, sets_when_made
+from ...analysis.local_kinds import LocalKinds
 from ...analysis.memory import surely_basic
 from ...analysis.recompute import Costs as Predicates
 from ...analysis.recompute import Recomputed
@@ -671,6 +672,7 @@ class Costs:
 
     aliases: Aliases
     context: Context
+    local: LocalKinds
 
     def predicates(self) -> Predicates:
         return Predicates(self._free, self._light, self._is_reference, self._is_same)
@@ -703,9 +705,9 @@ class Costs:
         basic = surely_basic(stmt.value.key, self.context.kind_of)  # (else it may be a copy)
         return basic and self.context.kind_of(stmt.value).form == "array"
 
-    def _is_same(self, stmt: ir.Assign, place: ir.Index) -> bool:
+    def _is_same(self, store: ir.Store) -> bool:
         """Whether a value that is stored to entries is neither broadcast nor cast to integers."""
-        value, entries = self.context.kind_of(ir.Var(str(stmt.target))), self.context.kind_of(place)
+        value, entries = map(self.local.at(store), (store.value, store.target))
         alike = value.form == entries.form and value.dtype == entries.dtype == "float"
         return alike and (value.form == "number" or value.same_shape(entries))
 
@@ -725,7 +727,7 @@ class IdentityCosts(Costs):
     def _light(self, stmt: ir.Assign) -> bool:
         return False
 
-    def _is_same(self, stmt: ir.Assign, place: ir.Index) -> bool:
+    def _is_same(self, store: ir.Store) -> bool:
         return False
 
 

@@ -21,7 +21,7 @@ from .algebra import ADD, NEG, SUB, is_literal, product_of
 from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Analyses, Asking, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name, words
-from .fold import folded
+from .fold import folded, zeroed
 from .nest import LINE, depth, statement_width
 from .propagate import source_of
 from .shapes import is_number
@@ -109,7 +109,7 @@ class _Merging(Asking):
             out.append(new)
             self._forget(zeros, new, len(out) - 1)
             forms = patterns_of(new)
-            place = _zeroed(new) if forms & (ZERO | TAKEN) else None
+            place = zeroed(new) if forms & (ZERO | TAKEN) else None
             copied = self._copied(new) if forms & (COPIED | COPY) else None
             if place is not None:
                 zeros[place] = Zero(len(out) - 1)
@@ -335,22 +335,6 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
             or numpy_name(expr.fn.obj) == "where"
         )
     )
-
-
-def _zeroed(stmt: ir.Stmt) -> ir.Expr | None:
-    """The place that a statement of ours sets to zero."""
-    if not stmt.origin.is_derived:
-        return None
-    match stmt:
-        case ir.Assign(target=str(name), value=ir.Const(value)):
-            return ir.Var(name) if type(value) is float and value == 0.0 else None
-        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(),))):
-            zeros = (runtime_name(obj) or numpy_name(obj)) == "zeros_like"
-            return ir.Var(name) if zeros else None
-        case ir.Store(target=ir.Index(base=ir.Var()) as place, value=ir.Const(value)):
-            return place if type(value) is float and value == 0.0 else None
-        case _:
-            return None
 
 
 def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:

@@ -159,6 +159,9 @@ class _Contracting(Asking):
         axes, others = self.axes.of(first), self.axes.of(second)
         if axes is None or others is None or len(axes) != len(others):
             return False
+        shape = self.shapes.of(first)
+        if shape is not None and shape == self.shapes.of(second):
+            return True
         return (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others))
 
     # ------------------------------------------------------------------ sums over a loop

@@ -33,8 +33,8 @@ from .algebra import (
     terms_of,
     turned,
 )
-from .analyses import Asking
-from .effects import effect_of, is_pure
+from .analyses import TAKEN, ZERO, Asking
+from .effects import effect_of, is_pure, own_effect
 from .facts import Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
@@ -85,10 +85,29 @@ class _Fold(Asking):
 
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
-        before, self.settled = facts.cache.get(_Fold, (self.shapes, dict[int, Any]()))
-        if not self.shapes.is_within(before):
+        self.zeros = self._zeros()
+        (shapes, zeros), self.settled = facts.cache.get(
+            _Fold, ((self.shapes, self.zeros), dict[int, Any]())
+        )
+        if not (self.shapes.is_within(shapes) and self.zeros <= zeros):
             self.settled = {}
-        facts.cache[_Fold] = (self.shapes, self.settled)
+        facts.cache[_Fold] = ((self.shapes, self.zeros), self.settled)
+
+    def _zeros(self) -> frozenset[str]:
+        """Arrays of zeros that nothing but zeros is stored into: adjoints of what is written anew
+        before it is read."""
+        if self.facts.by_identity or not self.patterns & ZERO or not self.patterns & TAKEN:
+            return frozenset()
+        made, others = set[str](), set[str](self.pinned.union(self.function.param_names))
+        for stmt in ir.statements(self.function.body):
+            match zeroed(stmt):
+                case ir.Var(name):
+                    made.add(name)
+                case None:
+                    effect = own_effect(stmt, self.facts)
+                    others |= effect.binds | effect.writes
+        sharing = self.sharing if made - others else None
+        return frozenset(n for n in made - others if sharing and sharing.members(n) == [n])
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if ir.is_compound(stmt):
@@ -133,6 +152,10 @@ class _Fold(Asking):
         if op.obj in (operator.iadd, operator.isub):
             if isinstance(value, ir.Const) and type(value.value) is float and value.value == 0.0:
                 return ()
+            if self._is_of_zeros(value) and (
+                isinstance(stmt.target, ir.Index) or self._has_shape_of(value, stmt.target)
+            ):
+                return ()
             term = product_of(value)
             other = turned(replace(term, coefficient=-term.coefficient), self.floating, every=True)
             if term.coefficient > 0 and other.coefficient > 0:
@@ -160,16 +183,22 @@ class _Fold(Asking):
         new = self.expr(value)
         if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
             return new
-        if isinstance(new, ir.Var) and self._is_float_array(new):  # `1.0 * x`
+        if isinstance(new, ir.Var) and self._is_float_array(new, value):  # `1.0 * x`
             return ir.Call(ir.Attribute(new, "copy"), ())
         if isinstance(value, ir.Call):  # its operands at least (of a view they are its memory)
             return ir.rebuild(value, self.owned)
         return value
 
-    def _is_float_array(self, name: ir.Var) -> bool:
-        """Whether a name is an array with axes whose copy has the type of `1.0` times it."""
+    def _is_float_array(self, name: ir.Var, value: ir.Expr) -> bool:
+        """Whether a name, which is all that is left of a value, is an array with axes whose copy
+        has the type of `1.0` times it."""
         kind = self.facts.kind(name.name)
-        return kind.form == "array" and bool(kind.rank) and self.floating(name)
+        if kind.form == "array" and kind.rank:
+            return self.floating(name)
+        terms = value.args if isinstance(value, ir.Call) and value.fn == ADD else ()
+        parts = (key for t in terms if isinstance(t, ir.Index) for key in key_parts(t.key))
+        sliced = any(isinstance(part, ir.Slice) for part in parts)
+        return sliced and any(map(self._is_of_zeros, terms)) and self.floating(name)
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         """The folded expression; `expr` itself if there is nothing to do."""
@@ -389,11 +418,22 @@ class _Fold(Asking):
         if len(term.factors) != 1 or term.coefficient != 1 or term.divisors:
             return False
         factor = term.factors[0]
-        if not _is_like(factor, _ZEROS):
+        if not _is_like(factor, _ZEROS) and not self._is_of_zeros(factor):
             return False
         shape = self.shapes.of(factor)
         others = [a for a in whole.args if a is not factor and a != factor]
         return shape is not None and any(self.shapes.of(a) == shape for a in others)
+
+    def _is_of_zeros(self, expr: ir.Expr) -> bool:
+        """Whether an expression is an array of zeros, or entries of one."""
+        match expr:
+            case ir.Var(name):
+                return name in self.zeros
+            case ir.Index(base, key):
+                return self._is_of_zeros(base) and is_pure(key, self.facts, True)
+            case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+                return self._is_of_zeros(base)
+        return False
 
     # --------------------------------------------------------------------- broadcasts
 
@@ -516,6 +556,22 @@ def _joined_branches(terms: list[Product], floating: Predicate) -> list[Product]
 
 def _scaled(product: Product, number: float) -> Product:
     return replace(product, coefficient=product.coefficient * number)
+
+
+def zeroed(stmt: ir.Stmt) -> ir.Expr | None:
+    """The place that a statement of ours sets to zero."""
+    if not stmt.origin.is_derived:
+        return None
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Const(value)):
+            return ir.Var(name) if type(value) is float and value == 0.0 else None
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(),))):
+            zeros = (runtime_name(obj) or numpy_name(obj)) == "zeros_like"
+            return ir.Var(name) if zeros else None
+        case ir.Store(target=ir.Index(base=ir.Var()) as place, value=ir.Const(value)):
+            return place if type(value) is float and value == 0.0 else None
+        case _:
+            return None
 
 
 _IADD = ir.Ref("+=", operator.iadd)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeGuard
 
 import numpy as np
 
 from ... import ir
-from ...ir.kind import MANY, Dim, is_many, is_named
-from ...rules.index_kinds import key_parts
+from ...ir.kind import INT, MANY, UNKNOWN, Dim, Kind, Shape, is_many, is_named
+from ...rules.index_kinds import index_kind
 from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name, words
 
 NUMBER = ()  # the shape of a number; an array may have it as well
@@ -43,12 +44,15 @@ class Shapes:
         self._names: dict[str, Hashable] = {}
         stmts = list(ir.statements(function.body))
         count = ir.bindings(stmts, function.param_names)
+        updates = Counter(
+            s.target.name for s in stmts if isinstance(s, ir.Update) if isinstance(s.target, ir.Var)
+        )
         for stmt in stmts:
             match stmt:
                 case ir.Assign(target=str(name), value=value):
-                    if name not in facts.kinds and count[name] == 1:
+                    if name not in facts.kinds and count[name] - updates[name] == 1:
                         shape = self.of(value)
-                        if shape is not None:
+                        if shape is not None and (not updates[name] or _is_new_array(value)):
                             self._names[name] = shape
 
     def is_within(self, other: Shapes) -> bool:
@@ -90,8 +94,11 @@ class Shapes:
                 return self.of(base)
             case ir.Index(base, key):
                 shape = self.of(base)
-                part = _basic_part(shape, key) if isinstance(shape, tuple) else None
-                return part or (None if shape is None else ("part", shape, key))
+                if isinstance(shape, str) or _is_axes(shape):
+                    part = _part_of(shape, key, self._facts)
+                    if isinstance(part, str) or (part is not None and all(map(is_named, part))):
+                        return part
+                return None if shape is None else ("part", shape, key)
             case _:
                 return None
 
@@ -158,21 +165,32 @@ class Shapes:
         return found
 
 
+def _is_new_array(expr: ir.Expr) -> bool:
+    """Whether a value is an array, which in-place operations leave as large as it is."""
+    return (
+        isinstance(expr, ir.Call)
+        and isinstance(expr.fn, ir.Ref)
+        and (numpy_name(expr.fn.obj) in _LIKE)
+    )
+
+
 def _is_axes(shape: Hashable) -> TypeGuard[Axes]:
     """Whether a shape has the length of each axis."""
     return isinstance(shape, tuple) and shape[:1] != ("part",)
 
 
-def _basic_part(shape: Axes, key: ir.Expr) -> Axes | None:
-    """The shape of `x[:, None]` and the like, which has all axes of `x`."""
-    parts = key_parts(key)
-    if not _is_axes(shape) or set(parts) - {_NEW_AXIS, ir.Slice()}:
-        return None
-    if len(parts) - parts.count(_NEW_AXIS) > len(shape):
-        return None
-    left = iter(shape)
-    found = [1 if part == _NEW_AXIS else next(left) for part in parts]
-    return (*found, *left)
+def _part_of(shape: Shape, key: ir.Expr, facts: Facts) -> Shape:
+    """The shape of `x[key]`, x an array of a shape."""
+
+    def kind_of(part: ir.Expr) -> Kind:
+        match part:
+            case ir.Var(name):
+                return facts.kind(name)
+            case ir.Const(value):
+                return INT if type(value) is int else UNKNOWN
+        return UNKNOWN
+
+    return index_kind(Kind("array", shape=shape), key, kind_of).shape
 
 
 def _expanded(shape: Hashable, axis: ir.Expr) -> Axes | None:
@@ -225,8 +243,7 @@ def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
 
 Axes = tuple[Dim, ...]
 _OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
-_ADD = ir.Ref("+", operator.add)
-_NEW_AXIS = ir.Const(None)
+_IADD = ir.Ref("+=", operator.iadd)
 _OPEN: Axes = ("open",)  # those of a name of which no definition is known yet
 
 
@@ -243,7 +260,7 @@ class AxesOf:
                 case ir.Assign(target=str(name)):
                     definitions.append((name, stmt.value))
                 case ir.Update(target=ir.Var(name)):
-                    definitions.append((name, ir.Call(_ADD, (ir.Var(name), stmt.value))))
+                    definitions.append((name, ir.Call(_IADD, (ir.Var(name), stmt.value))))
                 case _:
                     definitions += [(name, None) for name in ir.binds(stmt)]
         definitions = [(name, value) for name, value in definitions if self._given(name) is None]
@@ -286,30 +303,12 @@ class AxesOf:
             case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
                 return self._of(base)
             case ir.Index(base, key):
-                return self._of_part(self._of(base), key)
+                axes = self._of(base)
+                part = None if axes is None else _part_of(axes, key, self._facts)
+                return axes if axes is _OPEN else part if isinstance(part, tuple) else None
             case ir.Call(fn=ir.Ref() as fn, args=args, kwargs=kwargs):
                 return self._of_call(fn, args, dict(kwargs))
         return None
-
-    def _of_part(self, axes: Axes | None, key: ir.Expr) -> Axes | None:
-        parts = key_parts(key)
-        new = parts.count(_NEW_AXIS)
-        if axes is None or axes is _OPEN or len(parts) - new > len(axes):
-            return axes if axes is _OPEN else None
-        found, left = list[Dim](), iter(axes)
-        for part in parts:
-            if part == _NEW_AXIS:
-                found.append(1)
-                continue
-            length = next(left)
-            number = isinstance(part, ir.Const) and type(part.value) is int
-            if isinstance(part, ir.Slice):
-                found.append(length if part == ir.Slice() else None)
-            elif not number and not (
-                isinstance(part, ir.Var) and self._facts.kind(part.name).integer
-            ):
-                return None
-        return (*found, *left)
 
     def _of_call(
         self, fn: ir.Ref, args: tuple[ir.Expr, ...], options: dict[str, ir.Expr]
@@ -317,6 +316,8 @@ class AxesOf:
         name = runtime_name(fn.obj) or numpy_name(fn.obj)
         every = [self._of(arg) for arg in args]
         elementwise = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None
+        if fn == _IADD:  # (what is added in place leaves an array with axes as large as it is)
+            return every[0] or _spread(every)
         if fn.text in _OPERATORS or (elementwise and fn.obj.nout == 1 and not options):
             return _spread(every)
         if name in ("unbroadcast", "broadcast_like") and len(every) == 2:
