@@ -94,6 +94,19 @@ class Context:
         asked = getattr(self.book, "is_callee", None)
         return asked is not None and bool(asked(obj))
 
+    def reads_result(self, value: ir.Expr) -> bool:
+        """Whether the adjoint of an operation reads its result."""
+        rule = self.rule_for(value)
+        if rule is None:
+            return not self.is_constant(value)
+        instance = self.bind(rule, value)
+        read: set[str] = set()
+        for expr in (*instance.partials.values(), *instance.adjoints.values()):
+            read |= ir.names_in(expr)
+        for _, expr in instance.temporaries:
+            read |= ir.names_in(expr)
+        return "$y" in read
+
     def bind(self, rule: Rule, call: ir.Expr, kind_of: KindOf | None = None) -> Instance:
         """The rule's lines for one call of this function; `kind_of`: what is known where it is."""
         assert isinstance(call, ir.Call | ir.Attribute)

@@ -291,7 +291,7 @@ class Preparation(ir.Rewriter):
         if isinstance(stmt.target, tuple) and not all(isinstance(t, str) for t in stmt.target):
             return self._unpack_in_steps(stmt, stmt.target)
         found = bool(targets & operands & self.aliases.found)
-        if not targets & operands or not (found or self._reads_result(stmt.value)):
+        if not targets & operands or not (found or self.context.reads_result(stmt.value)):
             return [stmt]
         if isinstance(stmt.target, str):
             new = self._fresh("new", self.context.kinds[stmt.target])
@@ -318,18 +318,6 @@ class Preparation(ir.Rewriter):
             inner.append(ir.Assign(part, ir.Var(flat[-1]), stmt.origin))
         first = dataclasses.replace(stmt, target=tuple(flat))
         return [s for one in (first, *inner) for s in self._assign(one)]
-
-    def _reads_result(self, value: ir.Expr) -> bool:
-        rule = self.context.rule_for(value)
-        if rule is None:
-            return not self.context.is_constant(value)
-        instance = self.context.bind(rule, value)
-        read: set[str] = set()
-        for expr in (*instance.partials.values(), *instance.adjoints.values()):
-            read |= ir.names_in(expr)
-        for _, expr in instance.temporaries:
-            read |= ir.names_in(expr)
-        return "$y" in read
 
     def _fresh(self, wanted: str, kind: Kind) -> str:
         name = self.context.fresh(wanted, kind, temporary=True)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+import numpy as np
+
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.constructors import record_class, record_names, sets_when_made
@@ -740,7 +742,7 @@ class IdentityCosts(Costs):
 # The shape of `t` is that of `v[1:]`, whatever that is: `t` need not be saved.
 
 _LINEAR = frozenset((operator.add, operator.sub, operator.neg))
-_SCALING = _LINEAR | {operator.mul, operator.truediv}
+_SCALING = _LINEAR | {operator.mul, operator.truediv, operator.pow}
 
 
 def shaped_alike(facts: Structure, context: Context) -> dict[str, str]:
@@ -758,7 +760,11 @@ def _operand(name: str, facts: Structure, context: Context) -> str | None:
     """`v` of `t = 0.5 * v`, where `v` still is what it was wherever `t` is read."""
     stmt = facts.single(name)
     match stmt:
-        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=())) if obj in _SCALING:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=()) as value):
+            unary = isinstance(obj, np.ufunc) and obj.nin == obj.nout == len(args) == 1
+            again = unary and name in context.temporaries and not context.reads_result(value)
+            if obj not in _SCALING and not again:
+                return None
             kinds = {arg: context.kind_of(arg) for arg in args}
         case _:
             return None

@@ -7,6 +7,8 @@ change what a NaN or an infinity does (`0.0 * e` stays).
 from __future__ import annotations
 
 import operator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -264,6 +266,16 @@ class _Fold(Asking):
         which they were computed."""
         return self.shapes.sized(self.function, self.facts)
 
+    @cached_property
+    def kept_for_shape(self) -> frozenset[str]:
+        """Temporaries that would be read once, if it were not for their shape."""
+        sized = self.sized if self.facts.real else {}
+        count = Counter[str]()
+        for stmt in ir.statements(self.function.body) if sized else ():
+            if not sized.keys().isdisjoint(ir.reads(stmt)):
+                count.update(_contents(stmt))
+        return frozenset(name for name in sized if count[name] <= 1)
+
     def _measured(self, expr: ir.Expr) -> ir.Expr:
         """What gives the size, shape or rank of an expression."""
         if isinstance(expr, ir.Var):
@@ -507,6 +519,9 @@ class _Fold(Asking):
         if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
             return call
         inner, like = call.args
+        if isinstance(like, ir.Var) and like.name in self.kept_for_shape:
+            like = ir.Var(self.sized[like.name])
+            call = replace(call, args=(inner, like))
         if is_number(inner, self.facts) and is_number(like, self.facts):
             return inner if self._stays_real(inner, like) else call
         if name == "unbroadcast" and is_number(like, self.facts) and self._stays_real(inner, like):
@@ -604,6 +619,25 @@ def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:
             summed = axis.items if isinstance(axis, ir.Display) else (axis,)
             return ir.Call(expr.fn, expr.args, (("axis", axis),)) if [*summed] == taken else None
     return None
+
+
+def _contents(stmt: ir.Stmt) -> Iterator[str]:
+    """The names that a statement reads, each as often as more than its shape is asked for."""
+
+    def asked(expr: ir.Expr) -> Iterator[str]:
+        match expr:
+            case ir.Var(name):
+                yield name
+            case ir.Call(fn=ir.Ref(obj=obj), args=(inner, ir.Var()), kwargs=()) if runtime_name(
+                obj
+            ) in ("unbroadcast", "broadcast_like"):
+                yield from asked(inner)
+            case _:
+                for part in ir.children(expr):
+                    yield from asked(part)
+
+    for expr in ir.expressions(stmt):
+        yield from asked(expr)
 
 
 def _is_settled(items: tuple[ir.Expr, ...]) -> bool:
