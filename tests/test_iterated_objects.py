@@ -1,5 +1,6 @@
 """Objects that are gone through, and methods that are partials of others."""
 
+import collections.abc
 import functools
 import itertools
 
@@ -188,3 +189,108 @@ def test_what_is_gone_through_is_what_stands_there_in_each_round() -> None:
     first = tl.grad(f)
     _, second = tl.jvp(first, (X,), (direction,))
     np.testing.assert_allclose(second, differences(first, direction), rtol=1e-5, atol=1e-8)
+
+
+class ByPlace:
+    """What Python goes through by its places: there is no `__iter__`."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __getitem__(self, k):
+        return self.held[k] * 2.0
+
+    def __len__(self):
+        return len(self.held)
+
+
+class Sequenced(ByPlace, collections.abc.Sequence):
+    """(With the `__iter__` of `collections.abc`.)"""
+
+
+class Counting(ByPlace):
+    def __init__(self, held):
+        super().__init__(held)
+        self.taken = 0
+
+    def __getitem__(self, k):
+        item = self.held[k] * (1.0 + self.taken)
+        self.taken += 1
+        return item
+
+
+class Generating(Counting):
+    def __iter__(self):
+        for k in range(len(self.held)):
+            yield self[k]
+
+
+def every_item(row):
+    s = 0.0
+    for k, a in enumerate(row):
+        s = s * a + k
+    for a, b in zip(row, row):
+        s = s + a * b
+        if s > 8.0:
+            break
+    a, b, *_ = row
+    return s * a + b * sum(row) + sum([a * a for a in row])
+
+
+def by_place_of_argument(x):
+    return _through(ByPlace([x[1], x[0]]), x[2])
+
+
+def by_place(x):
+    return every_item(ByPlace(x))
+
+
+def by_place_of_a_sequence(x):
+    return every_item(Sequenced(x))
+
+
+@pytest.mark.parametrize("f", [by_place, by_place_of_a_sequence, by_place_of_argument])
+def test_objects_with_items_and_without_iter(f) -> None:
+    tl.check_grads(f, (X,))
+    direction = np.array([0.2, -1.0, 0.5, 0.3])
+    _, second = tl.jvp(tl.grad(f), (X,), (direction,))
+    np.testing.assert_allclose(second, differences(tl.grad(f), direction), rtol=1e-5, atol=1e-8)
+
+
+def written_on_the_way(x):
+    row, s = ByPlace([v * 1.0 for v in x]), 0.0
+    for a in row:
+        s = s * a + a
+        row.held[2] = s
+    return s
+
+
+def left_early(x):
+    row, s = Counting(x), 0.0
+    for a in row:
+        s = s * a + a
+        if s > 1.0:
+            break
+    return s * row.taken
+
+
+def seen_on_the_way(cls):
+    def f(x):
+        row, s = cls(x), 0.0
+        for a in row:
+            s = s * a + a * row.taken
+        return s
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [written_on_the_way, left_early, seen_on_the_way(Counting), seen_on_the_way(Generating)],
+)
+def test_items_that_are_seen_to_be_made_are_refused(f) -> None:
+    """All items are made first: that shows where `__getitem__` counts, or reads what the loop
+    writes (the gradient of the last was wrong)."""
+    for derivative in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="may (read what|change what|have no end)"):
+            derivative()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import tangentlike as tl
 from tests import agreement
@@ -441,3 +442,56 @@ def test_a_function_made_inside_with_a_default_that_varies():
             tl.check_grads(outer, (x,), modes=modes)
         except tl.UnsupportedError as refused:
             assert refused.message
+
+
+# ------------------------------------------- functions that capture values, beside what is starred
+
+OPTIONS = {"tol": 1e-10, "maxiter": 30}
+
+
+def root_of(func, x0, args=(), fprime=None, tol=1e-8, maxiter=10):
+    x = x0
+    for _ in range(maxiter):
+        x = x - func(x, *args) / fprime(x, *args)
+    return x
+
+
+def own_root(a, v, options):
+    def residual(x, v):
+        return x * x + a * x - v
+
+    return root_of(lambda x, *p: residual(x, *p), 1.0, (v,), lambda x, *p: 2.0 * x + a, **options)
+
+
+def own_root_by_constants(a, v, options):
+    return own_root(a, v, {**OPTIONS, **options})
+
+
+def library_root(a, v, options):
+    def residual(x, v):
+        return x * x + a * x - v
+
+    return scipy.optimize.newton(
+        func=residual, x0=1.0, args=(v,), fprime=lambda x, *p: 2.0 * x + a, **options
+    )
+
+
+def chosen(func, x, *rest, other=None):
+    if func is np.tanh:
+        return func(x) * rest[0]
+    return func(x) + (0.0 if other is None else other(x))
+
+
+def beside_a_function_that_is_compared(a, v, options):
+    rest = [options["maxiter"]]
+    return chosen(np.tanh, v, *rest, other=lambda x: x * a) + chosen(lambda x: x * a, v, *rest)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [own_root, own_root_by_constants, library_root, beside_a_function_that_is_compared],
+)
+def test_functions_that_capture_values_beside_starred_arguments(f):
+    """(`x0`, by name, is what arguments by position are called at run time.)"""
+    tl.check_grads(lambda a, v: f(a, v, {"maxiter": 25}), (0.7, 1.9))
+    tl.check_grads(f, (0.7, 1.9, {"maxiter": 25}), wrt=(0, 1))

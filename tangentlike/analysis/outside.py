@@ -536,12 +536,12 @@ class Outside:
         stmts = list(ir.statements(function.body))
         if not self._reaches_out(function, sources):
             return _NONE
-        outer = self._followed(function, sources)
+        outer, written = self._followed(function, sources), self.effects(function, sources).written
         return frozenset(
             part.name
             for stmt in stmts
             for part, reached in outer.at(stmt).reached_by_unknown(stmt)
-            if reached and isinstance(part, ir.Var)
+            if isinstance(part, ir.Var) and without_tables(outer.found(reached), written)
         )
 
     def refuse_unasked(

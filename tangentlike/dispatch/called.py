@@ -37,10 +37,9 @@ from ..ir.kind import OTHER
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
-from ..runtime.functions import LOOKUPS, Method, Reader, Unbound, method_of
+from ..runtime.functions import LOOKUPS, Method, Reader, Unbound, method_of, position_name
 
 _OWNER = "held_by"  # the parameter for the object that a method is of
-_FIRST = "x0"  # that of an unbound one
 _BY_NAME = (type, np.ufunc)  # whose methods are called by name
 _count = itertools.count(1)
 _PLAIN = (
@@ -65,7 +64,7 @@ def derive_call(
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
     name = _name_of(f)
-    names = _parameters(wrt)
+    names, first = _parameters(wrt, words), position_name(0, words)  # (its own of what is unbound)
     # (Nothing is known of the arguments: they may be complex.)
     request = Request(
         mode,
@@ -77,14 +76,14 @@ def derive_call(
         by_identity=writes,
     )
     if isinstance(f, Unbound) and isinstance(f.owner, types.ModuleType):
-        call = _call_of(method_of(f.owner, name), name, count, words, [_FIRST])
+        call = _call_of(method_of(f.owner, name), name, count, words, [first])
     elif isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
         _refuse_captured(f.owner)  # (a function where an object might be)
         name = _name_of(f.owner)
-        call = _call_of(f.owner, name, count, words, [_FIRST])
+        call = _call_of(f.owner, name, count, words, [first])
     elif isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
-        request = replace(request, structures=_known_structures(f, _object_name(f)))
+        request = replace(request, structures=_known_structures(f, _object_name(f, words)))
     else:
         if not isinstance(f, Method):
             _refuse_hidden(f, name)
@@ -94,19 +93,19 @@ def derive_call(
     except UnsupportedError as refusal:  # (which no `except Exception` of the program is to take)
         raise raised_as(refusal) from None
     if isinstance(f, Method) and any(
-        _asks_again(function, _object_name(f)) for function in made.module.functions
+        _asks_again(function, _object_name(f, words)) for function in made.module.functions
     ):
         raise _not_followed(f)
     known = getattr(f, "gives_outer", False)
-    _refuse_effects(made, call, name, writes, known, _parameters(outer))
+    _refuse_effects(made, call, name, writes, known, _parameters(outer, words))
     for function in made.functions if known else ():  # (whose derivatives are called where it is)
         function.__dict__["gives_outer"] = True
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 
-def _parameters(places: tuple[Any, ...]) -> tuple[str, ...]:
+def _parameters(places: tuple[Any, ...], words: tuple[str, ...]) -> tuple[str, ...]:
     """The names of arguments, which are given by position or by name."""
-    return tuple(f"x{place}" if isinstance(place, int) else place for place in places)
+    return tuple(position_name(p, words) if isinstance(p, int) else p for p in places)
 
 
 def _refuse_effects(
@@ -140,8 +139,8 @@ def described(owner: Any) -> Any:
     return id(owner) if isinstance(owner, alone) else structures_of({"": owner})
 
 
-def _object_name(f: Method) -> str:
-    return _FIRST if isinstance(f, Unbound) else _OWNER
+def _object_name(f: Method, words: tuple[str, ...]) -> str:
+    return position_name(0, words) if isinstance(f, Unbound) else _OWNER
 
 
 def _known_structures(f: Method, name: str) -> Structures:
@@ -229,11 +228,11 @@ def _refuse_hidden(f: Any, name: str) -> None:
 
 def _method_call(f: Method, name: str, count: int, words: tuple[str, ...]) -> types.FunctionType:
     """A function of an object and the arguments that its method is given."""
-    owner = _object_name(f)
+    owner = _object_name(f, words)
     called = owner if f.__name__ == "__call__" else f"{owner}.{f.__name__}"
     if isinstance(f, Reader):
         return _with_source(called, name, [owner], [], (), {}, "")
-    positions = [f"x{i}" for i in range(owner == _FIRST, count)]
+    positions = [position_name(i, words) for i in range(isinstance(f, Unbound), count)]
     return _with_source(called, name, [owner], positions, words, {})
 
 
@@ -245,7 +244,7 @@ def _call_of(
     wanted = str(getattr(held, "__name__", name)) if isinstance(f, Method) else name
     inner = f"_{wanted}" if wanted in ("np", *words) or wanted.startswith("x") else wanted
     called = f"{inner}.{name}" if isinstance(f, Method) else inner
-    positions = [f"x{i}" for i in range(len(unread), count)]
+    positions = [position_name(i, words) for i in range(len(unread), count)]
     return _with_source(called, name, unread, positions, words, {inner: held})
 
 

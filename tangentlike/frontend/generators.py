@@ -22,7 +22,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
@@ -35,9 +35,10 @@ from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
 from .jumps import structure_jumps, without_jumps
 from .lifting import copy_of
-from .owners import is_library, is_numerical, is_ours, is_pythons, mark
+from .owners import is_library, is_numerical, is_of_runtime, is_pythons, mark
 from .resolve import Scope
 from .source import find_definition
+from .structures import items_by_place
 
 
 def generated(items: list[Any], *read: Any, writes: bool, endless: bool, never_ends: bool) -> Any:
@@ -57,7 +58,7 @@ def is_generator_function(obj: Any) -> bool:
         isinstance(obj, types.FunctionType)
         and bool(obj.__code__.co_flags & inspect.CO_GENERATOR)
         and attribute_of(obj, "__wrapped__", None) is None
-        and not is_ours(obj)
+        and not is_of_runtime(obj)
     )
 
 
@@ -92,6 +93,23 @@ def manner_of_function(fn: types.FunctionType) -> Manner:
         made = manner_of(find_definition(fn).node, Scope.of(fn).lookup)
         known = _KNOWN.put(fn.__code__, made)
     return known
+
+
+def manner_of_method(fn: types.FunctionType, cls: type) -> Manner:
+    """The same of a method, with what its class does where the method reads an item or an attribute
+    of its object."""
+    own = fn.__code__.co_varnames[:1]
+    found, called = manner_of_function(fn), set()
+    for part in gast.walk(find_definition(fn).node):
+        match part:
+            case gast.Subscript(value=gast.Name(id=name), ctx=gast.Load()) if name in own:
+                called.add(getattr(cls, "__getitem__", None))
+            case gast.Attribute(value=gast.Name(id=name), attr=attr) if name in own:
+                called.add(attribute_of(getattr(cls, attr, None), "fget", None))
+    read = (method for method in called if isinstance(method, types.FunctionType))
+    writes = found.writes or any(manner_of_function(method).writes for method in read)
+    ends = fn is items_by_place and hasattr(cls, "__len__")
+    return replace(found, writes=writes, endless=found.endless and not ends)
 
 
 def listed(fn: Ref) -> Ref:

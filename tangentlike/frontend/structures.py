@@ -343,9 +343,26 @@ def held_by_class(cls: type | None, name: str) -> Any:
     """What a class itself has under a name, as it stands there: a function, a property, ... None
     for a field of a dataclass, whose objects hold it (the class has its default there)."""
     found = None if cls is None else inspect.getattr_static(cls, name, None)
+    of_sequence = found is collections.abc.Sequence.__iter__
+    if name == "__iter__" and cls is not None and (of_sequence or not hasattr(cls, name)):
+        by_place = inspect.getattr_static(cls, "__getitem__", None)
+        return items_by_place if isinstance(by_place, types.FunctionType) else None
     if found is None or not dataclasses.is_dataclass(cls) or inspect.isdatadescriptor(found):
         return found
     return None if name in {field.name for field in dataclasses.fields(cls)} else found
+
+
+def items_by_place(self: Any) -> Iterator[Any]:
+    """What Python goes through where a class has `__getitem__` and no `__iter__`, or that of
+    `collections.abc.Sequence`."""
+    place = 0
+    while True:
+        try:
+            item = self[place]
+        except IndexError:
+            return
+        yield item
+        place = place + 1
 
 
 # What Python gives the class of every namedtuple.

@@ -35,6 +35,7 @@ from ..frontend.generators import (
     is_pure_method,
     listed,
     manner_of_function,
+    manner_of_method,
 )
 from ..frontend.lower import Lowered, gathering, instead
 from ..frontend.naming import names_of
@@ -46,7 +47,7 @@ from ..ir.index import ProgramIndex
 from ..ir.names import Names
 from ..runtime.records import attribute_of
 
-MethodOf = Callable[[ir.Call], types.FunctionType | None]
+MethodOf = Callable[[ir.Call], tuple[types.FunctionType, type] | None]
 # The iterators that read all they are given when they are made, and those that wait.
 _AT_ONCE = {
     itertools.product: runtime.product_items,
@@ -237,7 +238,7 @@ def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
     `method_of` finds them."""
     every = list(ir.statements(lowered.function.body))
     calls = {
-        id(stmt): fn for stmt in every if (fn := _generator_called(stmt, method_of)) is not None
+        id(stmt): made for stmt in every if (made := _generator_called(stmt, method_of)) is not None
     }
     if not calls:
         return lowered
@@ -245,9 +246,11 @@ def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
     desugaring = _Desugaring(every, index, names_of(lowered.function), method_of)
 
     def statement(stmt: ir.Stmt) -> ir.Instead:
-        fn = calls.get(id(stmt))
+        found = calls.get(id(stmt))
         call = getattr(stmt, "value", None)
-        return desugaring.of_method(stmt, call, fn) if fn and isinstance(call, ir.Call) else None
+        if found is None or not isinstance(call, ir.Call):
+            return None
+        return desugaring.of_method(stmt, call, manner_of_method(*found))
 
     body = ir.rewrite(lowered.function.body, statement)
     if body == lowered.function.body:
@@ -255,11 +258,11 @@ def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
     return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
 
 
-def _generator_called(stmt: ir.Stmt, method_of: MethodOf) -> types.FunctionType | None:
+def _generator_called(stmt: ir.Stmt, method_of: MethodOf) -> tuple[types.FunctionType, type] | None:
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Attribute()) as call):
             found = method_of(call)
-            return found if is_generator_function(found) else None
+            return found if found is not None and is_generator_function(found[0]) else None
     return None
 
 
@@ -588,9 +591,9 @@ class _Desugaring:
         items = ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
         return self._as_items(stmt, items, unpacked)
 
-    def of_method(self, stmt: ir.Stmt, call: ir.Call, fn: types.FunctionType) -> ir.Instead:
+    def of_method(self, stmt: ir.Stmt, call: ir.Call, manner: Manner) -> ir.Instead:
         """The same for the call of a method."""
-        unpacked, name = self._taken_whole(stmt, call, manner_of_function(fn))
+        unpacked, name = self._taken_whole(stmt, call, manner)
         assert isinstance(stmt, ir.Assign)
         if not unpacked and _lists(self._until_taken(name, self.index.following(stmt))):
             return None
@@ -746,7 +749,7 @@ class _Desugaring:
         assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Attribute)
         method = self.method_of(call)
         if method is not None:
-            return not manner_of_function(method).writes
+            return not manner_of_method(*method).writes
         return is_pure_method(call.fn.name)
 
     def _is_new(self, name: str) -> bool:

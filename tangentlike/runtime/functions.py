@@ -12,7 +12,7 @@ import itertools
 import linecache
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,11 +199,23 @@ def _length(items: Any) -> int:
     )
 
 
+def position_name(place: int, words: Sequence[str]) -> str:
+    """What an argument by position is called where others have these names.
+
+    >>> position_name(0, ["tol"]), position_name(0, ["x0"])
+    ('x0', '_x0')
+    """
+    name = f"x{place}"
+    while name in words:
+        name = f"_{name}"
+    return name
+
+
 def _taking_items(
     f: Any, layout: tuple[int | None, ...], keys: tuple[str, ...] | None, words: tuple[str, ...]
 ) -> types.FunctionType:
     """`def f_of(x0, x1): return f(x0, x1[0], x1[1])`, with its source."""
-    params = [f"x{i}" for i in range(len(layout) + (keys is not None))]
+    params = [position_name(i, words) for i in range(len(layout) + (keys is not None))]
     parts = []
     for param, length in zip(params, layout, strict=False):
         parts += [param] if length is None else [f"{param}[{i}]" for i in range(length)]

@@ -26,6 +26,7 @@ from ...ir.kind import OTHER, UNKNOWN
 from ...ir.names import Names
 from ...rules.bind import Instance
 from ...runtime import schedules
+from ...runtime.functions import position_name
 from ...runtime.records import field_order
 from ..fragile import SILENT, guarded, taken
 from ..normalize.shadow_calls import shadow_method
@@ -468,14 +469,11 @@ def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     made = late_request(call, places, "tangent_of", state.context)
     arguments = dict(enumerate(call.args)) | dict(call.kwargs)
     # As `derive_call` names the parameters, and `tangent_parameters` their tangents.
-    formals = [f"x{p}" if isinstance(p, int) else p for p in arguments]
-    names = Names(formals)
+    words = [word for word, _ in call.kwargs]
+    formals = {p: position_name(p, words) if isinstance(p, int) else p for p in arguments}
+    names = Names(formals.values())
     dots = tuple(
-        (
-            names.fresh(f"x{p}_dot" if isinstance(p, int) else f"{p}_dot"),
-            state.tangent_or_zeros(arguments[p]),
-        )
-        for p in places
+        (names.fresh(f"{formals[p]}_dot"), state.tangent_or_zeros(arguments[p])) for p in places
     )
     both = ir.Call(ir.Var(name), call.args, (*call.kwargs, *dots), call.at)
     return [

@@ -198,6 +198,8 @@ class _Desugaring(ir.Rewriter):
         for expr in ir.expressions(stmt):
             for part in ir.walk(expr):
                 found += _held_items(part)
+                if isinstance(part, ir.Call) and any(map(ir.is_starred, part.args)):
+                    found += ir.arguments(part)  # (which parameters these are the run says)
         return {name for e in found for name in self._captures(e, frozenset())}
 
     def _follow(self) -> None:

@@ -390,15 +390,15 @@ class MethodLookup:
         return self._of_class[key]
 
     def iteration(self, cls: type) -> types.FunctionType | None:
-        """A function that gives the list of what objects of a class yield; None where that is no
-        `iter(...)` that `__iter__` returns."""
+        """A function that gives the list of what objects of a class yield; None where that is
+        neither by their places, nor an `iter(...)` that `__iter__` returns."""
         key = (cls, "__iter__")
         if key not in self._of_class:
             self._of_class[key] = None
-            fn = None if is_library(cls) else inspect.getattr_static(cls, "__iter__", None)
-            if isinstance(fn, types.FunctionType) and is_generator_function(fn):
+            fn = None if is_library(cls) else self.plain(cls, "__iter__")
+            if fn is not None and is_generator_function(fn):
                 self._of_class[key] = self._items_of(fn)
-            elif isinstance(fn, types.FunctionType):
+            elif fn is not None:
                 lowered = _listing(as_defined(as_numpy(lower(fn))))
                 if lowered is not None:
                     self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)

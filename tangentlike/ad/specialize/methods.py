@@ -317,12 +317,16 @@ class Methods:
             return function
         return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
-    def _method(self, call: ir.Call, kind: Callable[[ir.Expr], Kind]) -> types.FunctionType | None:
-        """The function that the call of a method of an object calls."""
+    def _method(
+        self, call: ir.Call, kind: Callable[[ir.Expr], Kind]
+    ) -> tuple[types.FunctionType, type] | None:
+        """The function that the call of a method of an object calls, and the class of this."""
         match call.fn:
             case ir.Attribute(base, name):
                 found = kind(base)
-                return self.lookup.plain(found.cls if found.has_methods else None, name)
+                cls = found.cls if found.has_methods else None
+                method = self.lookup.plain(cls, name)
+                return None if method is None or cls is None else (method, cls)
         return None
 
     def variant(
