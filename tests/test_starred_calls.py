@@ -495,3 +495,32 @@ def test_functions_that_capture_values_beside_starred_arguments(f):
     """(`x0`, by name, is what arguments by position are called at run time.)"""
     tl.check_grads(lambda a, v: f(a, v, {"maxiter": 25}), (0.7, 1.9))
     tl.check_grads(f, (0.7, 1.9, {"maxiter": 25}), wrt=(0, 1))
+
+
+def square(x, *, floor=0.0):
+    return x**2 + floor
+
+
+def sine(x, *, floor=0.0):
+    return np.sin(x) + floor
+
+
+WEIGHTED = {"A": square, "B": sine, None: square}
+
+
+def weighted(x, *, kind="A", **options):
+    if isinstance(kind, str):
+        kind = kind.upper()
+    return WEIGHTED[kind](x, **options)
+
+
+def weighted_by_characters(x, *, kinds="ab", **options):
+    return np.stack([weighted(x, kind=k, **options) for k in kinds], axis=0)
+
+
+def test_characters_of_a_string_are_given_by_name():
+    """(All that the call is given may carry derivatives, and they do not.)"""
+    tl.check_grads(weighted_by_characters, (X,))
+    _, pullback = tl.vjp(weighted_by_characters, X, kinds="aba", floor=0.5)
+    seeds = np.array([V, 2.0 * V, -V])
+    np.testing.assert_allclose(pullback(seeds)[0], 2.0 * V * np.cos(X))

@@ -459,8 +459,8 @@ def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
     if isinstance(x, (list, tuple)):
         return list(parts)
-    if isinstance(x, (dict, KeysView, float)):
-        return 0.0  # (keys carry no derivatives)
+    if isinstance(x, (dict, KeysView, float, str, bytes)):
+        return 0.0  # (keys and characters carry no derivatives)
     if not hasattr(x, "shape"):
         raise TypeError(
             f"the items that a {type(x).__name__} yields are not tracked: loop over an attribute "
