@@ -497,3 +497,32 @@ def test_a_call_that_stays_as_it_is_by_identity_has_nothing_cut_out():
 
     with pytest.raises(tl.UnsupportedError, match="no derivative rule for np.ndarray.getfield"):
         tl.grad(program, wrt=("a", "b"))(np.full(4, 0.3), np.full(4, 0.5), 9.0)
+
+
+def fills(x, y, out=None):
+    made = out is None
+    if made:
+        out = np.empty(x.shape[1:])
+    out = np.add(np.sum(x * y, axis=0, out=out), 1.0, out=out)
+    if made and x.ndim > 3:
+        out = np.unwrap(out, discont=out[0])
+    if np.ma.isMaskedArray(x):
+        return out
+    return np.square(out, out=out)
+
+
+def filled_by_calls_alone(x, y):
+    out = np.empty(2)
+    out[1] = np.sum(x * y)
+    fills(x, np.exp(y), out=out[:1])
+    fills(x * out[0], y, out[1:])
+    return np.sum(out * out)
+
+
+def test_a_call_for_what_it_writes_has_a_derivative_though_something_was_cut_out():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.2, 0.6, (2, 3, 1))
+    tl.check_grads(filled_by_calls_alone, (x, y))
+    gradient = tl.grad(filled_by_calls_alone, wrt=(0, 1))(x, y)
+    tangent = tl.jvp(filled_by_calls_alone, (x, y), (y, x))[1]
+    np.testing.assert_allclose(tangent, np.sum(gradient[0] * y) + np.sum(gradient[1] * x))

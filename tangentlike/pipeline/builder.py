@@ -32,7 +32,7 @@ from ..ad.reverse.by_identity_functions import (
     refuse_writes_by_others,
 )
 from ..ad.reverse.functions import Primal, Reverse, reverse
-from ..ad.reverse.pairs import CallConversion, reverse_pair
+from ..ad.reverse.pairs import CallConversion, reverse_pair, writing_calls
 from ..ad.reverse.prepare import Preparation
 from ..ad.reverse.statements import updates_as_stores
 from ..ad.specialize.callees import Callees, Pair, is_checkpointed
@@ -519,6 +519,7 @@ class Builder:
         self.outside.refuse_unasked(read, varied, frozenset(active), context.sources(), followed)
         cuts = cuts_made()
         if cuts is not None and cuts.made:
+            followed = {*followed, *writing_calls(read, frozenset(active), context)}
             refuse_cut_callees(read, varied(), active, cuts, self._keeps_effects, followed)
 
     def _keeps_effects(self, obj: Any) -> bool:

@@ -37,6 +37,7 @@ nondifferentiable(
 nondifferentiable(
     *(operator.is_, operator.is_not, operator.not_, operator.contains, operator.truth),
     *(np.allclose, np.array_equal, np.array_equiv, np.iscomplexobj, np.isrealobj, np.isscalar),
+    np.ma.isMaskedArray,
     *(np.shares_memory, np.may_share_memory, np.iterable, np.issubdtype, np.can_cast),
     *(isinstance, issubclass, callable, hasattr, bool),
     *(runtime.is_sequence, runtime.is_mapping),

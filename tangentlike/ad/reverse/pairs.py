@@ -7,7 +7,7 @@ reference, whose content the reverse sweep restores in place.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ... import ir
 from ...analysis.aliases import Aliases
@@ -154,6 +154,39 @@ def _both(stmt: ir.If) -> set[str]:
     return sides[0] & sides[1]
 
 
+def _is_read(call: ir.Call, context: Context) -> bool:
+    """Whether a call is of a function that is differentiated by its source."""
+    obj = rule_object(call, context.kinds)
+    if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
+        return False
+    ruled = context.book.find(obj) is not None or context.book.is_nondifferentiable(obj)
+    return not ruled and written_position(obj) is None  # (`add_at` accumulates, by itself)
+
+
+def _effects(call: ir.Call, context: Context) -> Effects:
+    return context.callees.effects_here(call, context.kind_of) or Effects()
+
+
+def active_formals(
+    call: ir.Call, active: frozenset[str], context: Context
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The parameters of a user's function that a call gives what is active, and those of them that
+    the function writes."""
+    actuals = context.callees.bind(call)
+    taken = frozenset(f for f, a in actuals.items() if ir.names_in(a) & active)
+    return taken, taken & _effects(call, context).written
+
+
+def writing_calls(function: ir.Function, active: frozenset[str], context: Context) -> Iterator[int]:
+    """The statements, by their ids, that call a user's function alone for what it writes into what
+    is active: the calls of a derivative stand for them."""
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Do(value=ir.Call() as call) if _is_read(call, context):
+                if active_formals(call, active, context)[1]:
+                    yield id(stmt)
+
+
 # --------------------------------------------------------------------------------------------------
 # Active calls of user functions become calls of their forward functions, which keep a tape.
 
@@ -187,20 +220,11 @@ class CallConversion(ir.Rewriter):
         return new
 
     def _converts(self, call: ir.Call, stmt: ir.Stmt) -> bool:
-        obj = rule_object(call, self.context.kinds)
-        book = self.context.book
-        if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
+        if not _is_read(call, self.context):
             return False
-        if book.find(obj) is not None or book.is_nondifferentiable(obj):
-            return False
-        if written_position(obj) is not None:
-            return False  # `add_at` accumulates: a statement of its own
-        actuals = self.context.callees.bind(call)
-        taken = {f for f, a in actuals.items() if ir.names_in(a) & self.active}
-        effects = self._effects(call)
-        gives = bool(set(ir.binds(stmt)) & self.active)
-        changes = bool(taken) and (gives or bool(taken & effects.written))
-        return changes or self._empties_shared(call, actuals)
+        taken, written = active_formals(call, self.active, self.context)
+        changes = bool(written) or (bool(taken) and bool(set(ir.binds(stmt)) & self.active))
+        return changes or self._empties_shared(call, self.context.callees.bind(call))
 
     def _empties_shared(self, call: ir.Call, actuals: Mapping[str, ir.Expr]) -> bool:
         """Whether a backward function would empty a tape that the sweep reads as well: what stands
@@ -210,8 +234,7 @@ class CallConversion(ir.Rewriter):
         return any(given.intersection(site.results) for site in self.sites.values())
 
     def _effects(self, call: ir.Call) -> Effects:
-        context = self.context
-        return context.callees.effects_here(call, context.kind_of) or Effects()
+        return _effects(call, self.context)
 
     def _guards(self, call: ir.Call, stmt: ir.Stmt) -> list[ir.Stmt]:
         """A callee takes its parameters for different arrays: what it writes must be apart from
