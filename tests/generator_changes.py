@@ -344,7 +344,7 @@ AGAIN = Subject(
         ("p = {'u': <V>, 'w': <W>}", "bend(p.values())", "<X> = <W> * <S>"),
         ("bend((<M>[0], <M>[1][:2]))", "<Y> = 0.2 * np.sum(<M>)"),
         ("bend([x1[1:] for x1 in <M>])", "<X> = <M>[1] * <V>"),
-        ("p = [<V>, <W>]", "mix(zip(p, reversed(<M>)))", "<X> = p[0] * p[1]"),
+        ("p = [<V>, <W>]", "damp_all(zip(p, reversed(<M>)))", "<X> = p[0] * p[1]"),
         ("for k1 in range(2):", "    bend([<M>[k1], <V>[k1:]])", "<X> = <M>[0] + <V>"),
         # functions that write, by which an order or a truth value is found
         ("q = max([<V>, <W>], key=bent)", "<Y> = 0.2 * np.sum(<V>)"),
@@ -388,7 +388,7 @@ AGAIN = Subject(
         ("operator.", "import operator"),
         ("bend(", "def bend(vs):\n    for v in vs:\n        v *= np.sin(v) + 0.5\n"),
         ("bent", "def bent(v):\n    v *= np.sin(v) + 0.5\n    return v[0]\n"),
-        ("mix(", "def mix(pairs):\n    for v, w in pairs:\n        v *= np.cos(w)\n"),
+        ("damp_all(", "def damp_all(pairs):\n    for v, w in pairs:\n        v *= np.cos(w)\n"),
         (
             "overwrite(",
             "def overwrite(p, c):\n    p[1:] *= np.cos(p[:-1])\n    p[0] = p[0] * c\n",
@@ -416,6 +416,19 @@ AGAIN = Subject(
 # of their own, views of dicts that are asked for their class, generators that see later values.
 DECLINED = Subject(
     (
+        (
+            "q = []",
+            "def f1(k1):",
+            "    q.append(k1 * <S>)",
+            "    return k1 > 0.5",
+            "u0 = any(f1(k1) for k1 in <V>) + len([k1 for k1 in <W> if f1(k1)])",
+            "<X> = 0.1 * sum(q) * u0 * <E>",
+        ),
+        (
+            "q = [Noted(<S>), Noted(<T>)]",
+            "u0 = sum(1 for k1 in q if k1.note(<F>)) + any(map(q[0].note, <V>))",
+            "<X> = 0.1 * sum(q[0].items) * u0 * <W>",
+        ),
         ("p = {'u': <V>, 'w': <E>}", "<X> = 0.5 * asked(p.values(), p)"),
         ("p = {'u': <V>, 'w': <E>}", "<X> = 0.5 * stored_first(p.values(), p, <S>)"),
         ("p = {'u': <V>}", "q = p.values()", "p['w'] = <W> * <S>", "<X> = 0.5 * sum(q)"),
@@ -441,6 +454,11 @@ DECLINED = Subject(
         (
             "Part(",
             "class Part:\n    def __init__(self, w, c):\n        self.w, self.c = w, c\n",
+        ),
+        (
+            "Noted(",
+            "class Noted:\n    def __init__(self, c):\n        self.items, self.c = [], c\n\n"
+            "    def note(self, v):\n        self.items.append(v * self.c)\n        return v > 0.2\n",
         ),
         (
             "asked(",

@@ -3,6 +3,8 @@ memory: the call is then a statement of its own, or the program is refused."""
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -229,6 +231,130 @@ def in_a_filter(x):
 def test_code_that_travels_as_text_may_call_nothing_that_writes(f, mode):
     with pytest.raises(tl.UnsupportedError, match="`sweep` may write its arguments"):
         tl.autodiff(f, mode=mode)(X, 1.0)
+
+
+class Log:
+    def __init__(self, scale):
+        self.seen = []
+        self.scale = scale
+
+    def note(self, v):
+        self.seen.append(v * self.scale)
+        return v > 0.9
+
+    __call__ = note
+
+    def is_long(self, v):
+        return len(self.seen) > v
+
+
+def by_an_inner_function(x):
+    seen = []
+
+    def note(v):
+        seen.append(v * x[0])
+        return v > 0.9
+
+    first = next((i for i, v in enumerate(x) if note(v)), 0)
+    return sum(seen) + first
+
+
+def by_a_cell(x):
+    total = 0.0
+
+    def note(v):
+        nonlocal total
+        total += v * x[0]
+        return v > 0.9
+
+    return sum(1 for v in x if note(v)) * total
+
+
+def by_a_method(x):
+    log = Log(x[0])
+    hit = any(log.note(v) for v in x)
+    return sum(log.seen) * (1 + hit)
+
+
+def by_a_method_handed_on(x):
+    log = Log(x[0])
+    hit = any(map(log.note, x))
+    return sum(log.seen) * (1 + hit)
+
+
+def by_an_object(x):
+    log = Log(x[0])
+    hit = all(log(v) for v in x)
+    return sum(log.seen) * (1 + hit)
+
+
+def by_items(x):
+    logs = [Log(x[0]), Log(x[1])]
+    hit = any(log.note(1.0) for log in logs)
+    return sum(sum(log.seen) for log in logs) * (1 + hit)
+
+
+def by_an_entry(x):
+    log = Log(x[0])
+    by = {"note": log.note}
+    n = len([1 for v in x if by["note"](v)])
+    return sum(log.seen) * n
+
+
+def under_a_name_of_its_own(x):
+    log = Log(x[0])
+    f = log.note
+    hit = any(f(v) for v in x)
+    return sum(log.seen) * (1 + hit)
+
+
+def by_a_partial(x):
+    seen = []
+    note = functools.partial(lambda held, v: held.append(v * x[0]), seen)
+    n = len([1 for v in x if note(v)])
+    return sum(seen) * n
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(by_an_inner_function, by_a_cell, by_a_method, by_a_method_handed_on, by_an_object),
+        *(by_items, by_an_entry, by_a_partial, under_a_name_of_its_own),
+    ],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_nor_anything_that_may_write(f, mode):
+    """Their derivatives were zero: only functions of the module were looked for."""
+    with pytest.raises(tl.UnsupportedError):
+        tl.autodiff(f, mode=mode)(X, *([V] if mode == "forward" else ()))
+
+
+def chosen(f, xs):
+    return [k for k in range(len(xs)) if f(xs[k])]
+
+
+def test_what_only_the_run_knows_may_be_called():
+    def f(x, logs, tests):
+        k = chosen(lambda v: v > 0.8, x)
+        n = sum(1 for v in x if tests["large"](v)) + sum(1 for log in logs if log.is_long(-1))
+        return np.sum(x[k] ** 2) * n
+
+    gradient = tl.grad(f)(X, [Log(1.0), Log(2.0)], {"large": lambda v: v > 0.7})
+    n = np.sum(X > 0.7) + 2
+    np.testing.assert_allclose(gradient, 2 * X * (X > 0.8) * n)
+
+
+def test_what_is_known_to_write_nothing_may_be_called():
+    def f(x):
+        log = Log(x[0])
+        log.note(x[1])
+        if any(log.is_long(k) for k in (3, 2)) or [n for n in range(2) if log.is_long(n)]:
+            x = x * log.seen[0]
+        names = [str(n).upper() for n in (1, 2)]
+        return np.sum(x**2) * sum(len(n) for n in names)
+
+    tl.check_grads(f, (X,), order=2)
 
 
 def test_tests_that_write_nothing_stay_as_they_are():

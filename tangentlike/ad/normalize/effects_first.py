@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import gast
 import numpy as np
 
 from ... import ir
@@ -28,6 +28,8 @@ from ...analysis.operations import MUTATING_METHODS, written_position
 from ...analysis.sharing import Sharing, owner
 from ...analysis.structure import Structure, structure
 from ...errors import Place, UnsupportedError
+from ...frontend.comprehensions import Comprehension
+from ...frontend.expressions import Reader
 from ...frontend.jumps import negated
 from ...frontend.lower import Lowered, names_of
 from ...frontend.naming import noun
@@ -37,7 +39,6 @@ from ...ir.rewrite import unless_same
 from ...rules.index_kinds import key_parts
 from ..context import Context
 
-_METHOD_CALL = re.compile(r"\b(\w+)\.(\w+)\(")
 _OF_PYTHON = (list, dict, set, str)  # what their methods write is known
 
 
@@ -69,13 +70,13 @@ class _Apart:
         self.changes = changes
         self.kind = kind
         self.names = functools.cache(lambda: names_of(function))
+        self.mentioned = functools.cache(lambda: _mentioned(function))
         self.made: set[str] = set()
 
     def hides(self, stmt: ir.Stmt) -> bool:
         """Whether a call that writes stands inside of an expression of the statement."""
         if isinstance(stmt, ir.OpaqueStmt):
             self._refuse(stmt, stmt.origin.place)
-            self._refuse_changes(stmt, stmt.origin.place)
         for expr in ir.expressions(stmt):
             for part in ir.walk(expr):
                 if isinstance(part, ir.Call):
@@ -208,7 +209,6 @@ class _Apart:
                     return True
             elif isinstance(part, ir.Opaque) and not isinstance(part, Closure):
                 self._refuse(part, part.at)
-                self._refuse_changes(part, part.at)
             elif self._writes(part):
                 return True
         return False
@@ -219,16 +219,25 @@ class _Apart:
                 return len(args) > ufunc.nin or "out" in dict(kwargs)
             case ir.Call(ir.Attribute(base, name), args, kwargs):
                 given = [self.kind(e) for e in ir.arguments(expr)]
-                return self._method_writes(self.kind(base), name, given)
+                return self._method_writes(base, name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
                 return known or self.writes_argument(expr)
-            case ir.Call(ir.Var() | ir.Index()):
+            case ir.Call(Closure(names=names, values=values, body=body)):
+                meaning = dict(zip(names, values, strict=True))
+                return self._writes_inside(ir.substitute(body, meaning))
+            case ir.Call(ir.Call(ir.Ref(obj=functools.partial), (ir.Ref() as fn, *_))):
+                return self.changes(fn.obj)
+            case ir.Call():
                 return True  # (a function that only the running program knows)
         return False
 
-    def _method_writes(self, kind: Kind, name: str, given: Sequence[Kind]) -> bool:
-        classes = [k.cls for k in (kind, *kind.among) if k.has_methods]
+    def _classes(self, base: ir.Expr) -> list[Any]:
+        kind = self.kind(base)
+        return [k.cls for k in (kind, *kind.among) if k.has_methods]
+
+    def _method_writes(self, base: ir.Expr, name: str, given: Sequence[Kind]) -> bool:
+        classes, kind = self._classes(base), self.kind(base)
         if classes:
             return bool(given) or any(self.changes(getattr(cls, name, None)) for cls in classes)
         # (Of what holds no derivatives, too: indices that are popped are put back in reverse.)
@@ -252,27 +261,90 @@ class _Apart:
                         "Order by a function that writes nothing.",
                     )
 
-    def _refuse_changes(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
-        """Refuse `assert xs.pop() > 0`, which nothing would put back in reverse."""
-        for name, method in _METHOD_CALL.findall(code.text):
-            if name in code.names and method in MUTATING_METHODS:
-                raise UnsupportedError(
-                    f"`{name}.{method}` changes `{name}` within `{code.text}`, which is not "
-                    "differentiated",
-                    place,
-                    "Call it in a statement of its own before this one.",
-                )
-
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
-        """Refuse code that travels as text and calls a function that writes what it is given."""
-        for ref in code.refs if code.names else ():
-            if self.changes(ref.obj):
-                raise UnsupportedError(
-                    f"`{ref.text}` may write its arguments, and is called within "
-                    f"`{code.text}`, which is not differentiated",
-                    place,
-                    "Call it in a statement of its own before this one.",
-                )
+        """Refuse code that travels as text and may call what writes, as `assert xs.pop() > 0`."""
+        if not code.names or ("." not in code.text and "(" not in code.text):
+            return
+        inside = (*code.refs, *(part for value in code.values for part in ir.walk(value)))
+        found = [ref.text for ref in inside if isinstance(ref, ir.Ref) and self.changes(ref.obj)]
+        found = found or [text for call, text in self._calls(code) if self._may_write(call)]
+        if found:
+            raise UnsupportedError(
+                f"`{found[0]}` may write its arguments, and is called within "
+                f"`{code.text}`, which is not differentiated",
+                place,
+                "Call it in a statement of its own before this one.",
+            )
+
+    def _may_write(self, call: ir.Expr) -> bool:
+        """Whether a call in such code writes; one of which only the run knows the function does,
+        if the function around puts one that writes where this comes from."""
+        fn = getattr(call, "fn", call)
+        if isinstance(fn, ir.Var | ir.Index) and self._classes(fn):
+            fn = ir.Attribute(fn, "__call__")
+            call = ir.Call(fn, ())
+        if isinstance(fn, ir.Attribute) and fn.name not in MUTATING_METHODS:
+            unknown = self.kind(fn.base).form in ("unknown", "object")
+            unknown = unknown and not self._classes(fn.base)
+        else:
+            unknown = isinstance(fn, ir.Var | ir.Index)
+        return self._comes_from_writing(fn) if unknown else self._writes(call)
+
+    def _comes_from_writing(self, fn: ir.Expr) -> bool:
+        names, seen = list(ir.names_in(fn)), set(ir.names_in(fn))
+        while names:
+            name = names.pop()
+            for stmt in self.mentioned().get(name, ()):
+                for part in ir.walk_statement(stmt):
+                    if isinstance(part, ir.Ref) and self.changes(part.obj):
+                        return True
+                    if isinstance(part, ir.Attribute) and self._writes(ir.Call(part, ())):
+                        return True
+                if name in ir.binds(stmt):
+                    names += ir.reads(stmt) - seen
+                    seen |= ir.reads(stmt)
+        return False
+
+    def _calls(self, code: ir.Opaque | ir.OpaqueStmt) -> Iterator[tuple[ir.Expr, str]]:
+        """What code that travels as text may call, and how that is written: methods may be handed
+        on. What goes through a list is one of its items."""
+        meaning: dict[str, ir.Expr] = dict(zip(code.names, code.values, strict=True))
+        meaning |= {ref.text: ref for ref in code.refs}
+        reader = Reader(lambda name: meaning.get(name) or ir.Var(name))
+        nodes = list(gast.walk(gast.parse(code.text.lstrip("*"))))
+        for node in nodes:
+            match node:
+                case gast.comprehension(target=gast.Name(id=name), iter=through):
+                    items = reader.read(through)
+                    listed = self.kind(items).form in ("list", "tuple") and name not in meaning
+                    meaning[name] = ir.Index(items, ir.Const(0)) if listed else ir.Var(name)
+        for node in nodes:
+            if isinstance(node, gast.Call):
+                handed = [part for part in node.args if isinstance(part, gast.Attribute)]
+                for part in (node, *handed):
+                    asked = gast.unparse(getattr(part, "func", part)).strip()
+                    yield self._called_by(reader.read(part)), asked
+        if isinstance(code, Comprehension):  # (`map(f, xs)` calls `f`)
+            made = ir.walk(ir.substitute(code.element, meaning))
+            calls = (part for part in made if isinstance(part, ir.Call))
+            yield from ((self._called_by(call), code.text) for call in calls)
+
+    def _called_by(self, expr: Any) -> ir.Expr:
+        """A call; of a method that is handed on, and of one that is known, whatever it is given."""
+        fn: ir.Expr = getattr(expr, "fn", expr)
+        known = isinstance(fn, ir.Attribute) and (fn is expr or bool(self._classes(fn.base)))
+        made: ir.Expr = ir.Call(fn, ()) if known else expr
+        return made
+
+
+def _mentioned(function: ir.Function) -> dict[str, list[ir.Stmt]]:
+    """The simple statements of a function by the names that stand in them."""
+    found: dict[str, list[ir.Stmt]] = {}
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Assign | ir.Store | ir.Update | ir.Do):
+            for name in {*ir.reads(stmt), *ir.binds(stmt)}:
+                found.setdefault(name, []).append(stmt)
+    return found
 
 
 def _inner(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
