@@ -17,6 +17,7 @@ from tangentlike.codegen.optimize.propagate import (
     propagate_copies,
     remove_needless_copies,
 )
+from tangentlike.codegen.optimize.repeated import share_values
 from tangentlike.codegen.optimize.stacks import remove_unread_stacks
 from tangentlike.codegen.optimize.updates import restore_updates
 
@@ -137,6 +138,62 @@ def test_fold_knows_shapes():
             assert "r" in found  # stays fresh: see test_fresh_stays_fresh
             continue
         assert found == f"y = {expected}\n", before
+
+
+SHARED = {
+    "named first": (
+        "c = np.cos(x)\ny = np.cos(x) * g_bar\n",
+        "c = np.cos(x)\ny = c * g_bar\n",
+    ),
+    "named later": (
+        "y = np.cos(x) * g_bar\nz = q * 2.0\nc = np.cos(x)\nv = c * z\n",
+        "c = np.cos(x)\ny = c * g_bar\nz = q * 2.0\nv = c * z\n",
+    ),
+    "in a loop": (
+        "c = np.cos(x)\nfor i in r:\n    y = np.cos(x) * i\n",
+        "c = np.cos(x)\nfor i in r:\n    y = c * i\n",
+    ),
+    "of entries": (
+        "p = x[:, None]\nc = np.cos(p)\ny = g_bar * np.cos(x[:, None])\n",
+        "p = x[:, None]\nc = np.cos(p)\ny = g_bar * c\n",
+    ),
+    "a quotient as it is": (
+        "h_bar = g_bar / x\nc = -g_bar * (q / x)\ny = c * 2.0\n",
+        "h_bar = g_bar / x\nc = -h_bar * q\ny = c * 2.0\n",
+    ),
+    "quotient": (
+        "h_bar = g_bar / x\ny = g_bar * (q / x)\n",
+        "h_bar = g_bar / x\ny = h_bar * q\n",
+    ),
+}
+NOT_SHARED = {
+    "operand bound again": "c = np.cos(x)\nx = q * 2.0\ny = np.cos(x) * g_bar\n",
+    "operand written": "c = np.cos(x)\nx[0] = 1.0\ny = np.cos(x) * g_bar\n",
+    "operand written by another name": "p = x[1:]\nc = np.cos(x)\np[0] = 1.0\ny = np.cos(x) * q\n",
+    "value written": "c = np.cos(x)\nc[0] = 1.0\ny = np.cos(x) * g_bar\n",
+    "value written later": "c = np.cos(x)\ny = np.cos(x) * g_bar\nc += 1.0\n",
+    "other value written": "c = np.cos(x)\ny = np.cos(x)\ny[0] = 1.0\nz = c * y\n",
+    "put into a list": "c = np.cos(x)\nrows = [np.cos(x)]\nrows[0] = c\n",
+    "in a loop that writes": "c = np.cos(x)\nfor i in r:\n    y = np.cos(x) * i\n    x[0] = y[0]\n",
+    "bound twice": "c = np.cos(x)\ny = np.cos(x) * g_bar\nc = y * 2.0\n",
+    "named in a branch": "if q:\n    c = np.cos(x)\ny = np.cos(x) * g_bar\n",
+    "zeros": "c = np.zeros_like(x)\ny = np.zeros_like(x) + g_bar\n",
+    "entry bound again": "p = x[i]\ni = 2\nc = np.cos(p)\ny = np.cos(x[i]) * q\n",
+}
+
+
+@pytest.mark.parametrize("why", SHARED)
+def test_values_are_computed_once(why):
+    before, expected = SHARED[why]
+    kinds = "x:A g_bar:A c:A q:A h_bar:A"
+    assert after(share_values, "# adjoint\n" + before, temporaries="p", kinds=kinds) == expected
+
+
+@pytest.mark.parametrize("why", NOT_SHARED)
+def test_values_are_computed_again(why):
+    text = NOT_SHARED[why]
+    kinds = "x:A g_bar:A c:A"
+    assert after(share_values, "# adjoint\n" + text, temporaries="p", kinds=kinds) == text
 
 
 WRITTEN_ANEW = """x_bar = np.zeros_like(x)

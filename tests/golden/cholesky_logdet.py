@@ -19,9 +19,9 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
     a_bar = np.diag(2.0 / np.diag(a))        # return 2.0 * np.sum(np.log(np.diag(a)))
     for j in reversed(range(n)):
         for i in reversed(range(j + 1, n)):
-            new_bar = a_bar[i, j]            # a[i, j] /= a[j, j]
-            a_bar[i, j] = new_bar / a[j, j]
-            a_bar[j, j] -= new_bar * (a[i, j] / a[j, j])
+            old_bar = a_bar[i, j] / a[j, j]  # a[i, j] /= a[j, j]
+            a_bar[i, j] = old_bar
+            a_bar[j, j] -= old_bar * a[i, j]
             for k in reversed(range(j)):
                 product_bar = -a_bar[i, j]   # a[i, j] -= a[i, k] * a[j, k]
                 a_bar[j, k] += product_bar * a[i, k]

@@ -18,7 +18,6 @@ from .accumulate import (
     gather_contributions,
     merge_contributions,
 )
-from .algebra import share_quotients
 from .analyses import (
     ADDITION,
     BRANCH,
@@ -26,7 +25,6 @@ from .analyses import (
     COPY,
     NEW_LIST,
     OWN,
-    QUOTIENT,
     READ,
     REDUCTION,
     TAKEN,
@@ -39,6 +37,7 @@ from .facts import Facts, about_derivatives
 from .fold import fold_algebra, write_out_logistic
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
+from .repeated import share_values
 from .shapes import drop_real_parts
 from .stacks import before_loops, keep_invariants, remove_unread_stacks
 from .updates import keep_entries, restore_updates, take_entries
@@ -61,8 +60,8 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (absorb_reductions, REDUCTION),
     (remove_needless_copies, COPIED),
     (tidy_branches, BRANCH),
+    (share_values, 0),
     (nest_single_uses, 0),
-    (share_quotients, QUOTIENT),
     (repeat_short_reads, READ),
 )
 _FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)

@@ -133,10 +133,9 @@ ADDITION = 8  # `x_bar += e`
 TAKEN = 16  # `A_bar[k] = 0.0`
 REDUCTION = 32  # `t_bar = unbroadcast(g, t)`
 COPIED = 64  # `A_bar[k].copy()` somewhere in it
-QUOTIENT = 128  # `a_bar = y_bar / b`
-READ = 256  # `t = x[i]`, `t = a.T`, `n = m - 1`
-OWN = 512  # `x = x + e`, `A[k] = A[k] * e`
-NEW_LIST = 1024  # `saved = []`
+READ = 128  # `t = x[i]`, `t = a.T`, `n = m - 1`
+OWN = 256  # `x = x + e`, `A[k] = A[k] * e`
+NEW_LIST = 512  # `saved = []`
 
 
 @ir.of_node
@@ -175,7 +174,6 @@ def _of_assignment(stmt: ir.Assign) -> int:
             found |= READ if text in _REPEATED else 0
             found |= OWN if text in IN_PLACE else 0
             if stmt.origin.is_derived:
-                found |= QUOTIENT if text == "/" else 0
                 found |= _OF_HELPERS.get(runtime_name(obj) or numpy_name(obj), 0)
     if isinstance(stmt.value, ir.Const) and stmt.value == ir.Const(0.0):
         found |= ZERO
