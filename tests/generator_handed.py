@@ -110,6 +110,20 @@ HANDED = Subject(
             "        <Y> = <V>[k1] * 0.9 * len(p)",
             "        q += [(k1 + 1) % 4, (k1 + 2) % 4]",
         ),
+        (
+            "p = set()",
+            "for k1, k2 in ((0, 'u'), (2, 'v'), (0, 'u'), (1, 'u')):",
+            "    if (k1, k2) not in p:",
+            "        p.add((k1, k2))",
+            "        <Y> = <V>[k1] * <S> * len(p)",
+        ),
+        (
+            "p = Places((2, 0, 2))",
+            "for k1 in range(4):",
+            "    if k1 in p.places and k1 not in set((3, k1 - 1)):",
+            "        p.out = p.out + <V>[k1] ** 2 * <S>",
+            "<Y> = <Y> + p.out",
+        ),
         # lists that change between where they are made and where an operation gets them
         (
             "p, q = [<V> > 0.1], [<W> * <S>]",
@@ -322,6 +336,11 @@ HANDED = Subject(
             "class Counted:\n    def count(self, x):\n        x[1] = 0.3\n\n"
             "    def index(self, x):\n        x += 0.5\n        return 1\n\n\n"
             "COUNTED = {'o': Counted()}\n",
+        ),
+        (
+            "Places(",
+            "class Places:\n    def __init__(self, places):\n"
+            "        self.places, self.out = set(places), 0.0\n",
         ),
         (
             "Asked(",

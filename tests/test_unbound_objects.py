@@ -158,6 +158,23 @@ def test_text_for_any_types() -> None:
             assert getattr(mirror, name) == pytest.approx(value, rel=1e-12)
 
 
+WRITERS = {"f": lambda v: float(np.sum(v)), "o": Scale(0.5)}
+
+
+def test_text_for_any_types_of_a_second_derivative() -> None:
+    def asks_what_it_is(x, s):
+        q = WRITERS["f"]
+        k = int(q(x))
+        x[0] = s * k
+        return np.sum(x * x)
+
+    for outer in ("forward", "reverse"):
+        for inner in ("forward", "reverse"):
+            first = tl.autodiff(asks_what_it_is, wrt=(0, 1), mode=inner)
+            assert "unbound(q)" in str(tl.autodiff(first, wrt=(0, 1), mode=outer).source)
+    tl.check_grads(asks_what_it_is, (X, 0.5), order=2)
+
+
 @pytest.mark.thorough
 def test_what_a_method_writes() -> None:
     def writes(x, s):

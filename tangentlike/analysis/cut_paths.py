@@ -1,5 +1,6 @@
-"""Where a value with a derivative goes on without it: as text that becomes a number again, as a
-key of a dict that is gone through by its keys, and as an entry of an array of integers.
+"""Where a value with a derivative goes on without it: as text that becomes a number again, as an
+item of a set or a key of a dict that is gone through by its keys, and as an entry of an array of
+integers.
 
 `float(f"{x}")` is `x` again, and `for k in {x: 1.0}` yields it; neither text nor keys carry
 derivatives, so that the result would have a derivative of zero. Both are refused; where only the
@@ -28,7 +29,15 @@ from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..ir.kind import UNKNOWN, Kind
 from ..rules.book import as_function_call, operation
-from ..runtime import require_floats, require_plain_key, require_plain_keys
+from ..runtime import (
+    plain_item,
+    plain_items,
+    require_floats,
+    require_plain_key,
+    require_plain_keys,
+    stop_gradient,
+    zeros_like,
+)
 from .activity import reaching
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
@@ -46,7 +55,11 @@ _NUMBERS: tuple[Any, ...] = (
     *(ast.literal_eval, decimal.Decimal, fractions.Fraction),
 )
 _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__contains__")
-_ABOUT = (len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance)
+_BY_ITEM = ("add", "discard", "remove", "update", "clear", "__contains__")  # of sets
+_ABOUT: tuple[Any, ...] = (
+    *(len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance),
+    zeros_like,  # (of derivatives: the adjoints in a dict)
+)
 # What is made of text and is neither text nor such a number. (Anything else may hold the text.)
 _PLAIN_OF_TEXT: tuple[Any, ...] = (
     *(*_ABOUT, int, hash, ord, operator.eq, operator.ne),
@@ -67,6 +80,9 @@ Inside = Callable[[ir.Expr], Iterable[str]]
 _PLAIN = ir.Ref(require_plain_key.__name__, require_plain_key)
 _FLOATS = ir.Ref(require_floats.__name__, require_floats)
 _KEYS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
+_ITEM = ir.Ref(plain_item.__name__, plain_item)
+_ITEMS = ir.Ref(plain_items.__name__, plain_items)
+_CONSTANT = ir.Ref(stop_gradient.__name__, stop_gradient)
 
 
 def without_cut_paths(
@@ -76,8 +92,8 @@ def without_cut_paths(
     sources: Sources,
     inside: Inside,
 ) -> ir.Function:
-    """A function that asks, where it puts something into a dict, whether a key carries a
-    derivative, if the run must say.
+    """A function that asks, where it puts something into a dict or set, whether a key or item
+    carries a derivative, if the run must say.
 
     Refuses keys that surely do, and numbers made of text that varies. `varied` and `useful` are
     asked for only where there are such things; `inside` are the names whose values may be in that
@@ -86,7 +102,9 @@ def without_cut_paths(
     before::                        after::
         table[k] = v                    require_plain_key(k)
                                         table[k] = v
+        seen.add(k)                     seen.add(plain_item(k))
     """
+    function = _with_plain_items(function, varied, sources.kinds, inside)
     stmts, effects = list(ir.statements(function.body)), sources.effects
     if _reads_numbers(function) or any(each.reads for s in stmts for _, each in _calls(s, effects)):
         _refuse_text(stmts, frozenset(varied()), useful, effects)
@@ -103,6 +121,40 @@ def without_cut_paths(
         return (*checks, stmt) if checks else None
 
     return ir.with_body(function, ir.rewrite(function.body, checked))
+
+
+def _with_plain_items(
+    function: ir.Function, varied: Names, kinds: Mapping[str, Kind], inside: Inside
+) -> ir.Function:
+    """A function that puts into sets what carries no derivative: it asks what an item is, unless
+    nothing comes out of the set again."""
+    stmts = list(ir.statements(function.body))
+    if not any(_filled(stmt, kinds) for stmt in stmts):
+        return function
+    carried = frozenset(varied())
+
+    def plain(stmt: ir.Stmt) -> ir.Instead:
+        filled = _filled(stmt, kinds)
+        if filled is None or all(carried.isdisjoint(inside(arg)) for arg in filled[1].args):
+            return None
+        name, call, asks = filled
+        asks = _CONSTANT if _only_by_key(name, stmts, _BY_ITEM) else asks
+        args = tuple(ir.Call(asks, (arg,), at=call.at) for arg in call.args)
+        assert isinstance(stmt, ir.Assign | ir.Do)
+        return replace(stmt, value=replace(call, args=args))
+
+    return ir.with_body(function, ir.rewrite(function.body, plain))
+
+
+def _filled(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> tuple[str, ir.Call, ir.Ref] | None:
+    """The set that a call puts something into, the call, and what asks about that."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(_,)) as call):
+            return (name, call, _ITEMS) if obj is set or obj is frozenset else None
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "add" | "update" as how)) as call):
+            if kinds.get(name, UNKNOWN).form == "set":
+                return name, call, _ITEM if how == "add" else _ITEMS
+    return None
 
 
 def refuse_keys_in_calls(
@@ -435,8 +487,9 @@ def _first_of_pairs(
     return [ir.Call(_KEYS, (pairs,), (("pairs", ir.Const(True)),))] if listed else []
 
 
-def _only_by_key(name: str, stmts: list[ir.Stmt]) -> bool:
-    """Whether a dict is made here, and used by key alone."""
+def _only_by_key(name: str, stmts: list[ir.Stmt], methods: Collection[str] = _BY_KEY) -> bool:
+    """Whether a dict is made here, and used by key alone (or a set, by methods that give no item
+    of it)."""
     for stmt in stmts:
         match stmt:
             case ir.Assign(target=target, value=value) if target == name:
@@ -449,22 +502,22 @@ def _only_by_key(name: str, stmts: list[ir.Stmt]) -> bool:
                 exprs = (key, value)
             case _:
                 exprs = tuple(ir.expressions(stmt))
-        if any(_goes_through(expr, name) for expr in exprs):
+        if any(_goes_through(expr, name, methods) for expr in exprs):
             return False
     return any(name in ir.binds(stmt) for stmt in stmts)
 
 
-def _goes_through(expr: ir.Expr, name: str) -> bool:
+def _goes_through(expr: ir.Expr, name: str, methods: Collection[str]) -> bool:
     match expr:
         case ir.Var(found):
             return found == name
         case ir.Index(ir.Var(), key):
-            return _goes_through(key, name)
+            return _goes_through(key, name, methods)
         case ir.Call(fn=ir.Attribute(ir.Var(base), method), args=args) if base == name:
-            return method not in _BY_KEY or any(_goes_through(a, name) for a in args)
+            return method not in methods or any(_goes_through(a, name, methods) for a in args)
         case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _ABOUT):
-            return any(_goes_through(a, name) for a in args if not isinstance(a, ir.Var))
-    return any(_goes_through(child, name) for child in ir.children(expr))
+            return any(_goes_through(a, name, methods) for a in args if not isinstance(a, ir.Var))
+    return any(_goes_through(child, name, methods) for child in ir.children(expr))
 
 
 # ------------------------------------------------------------------------ entries of integers

@@ -324,7 +324,9 @@ class Sources:
         if not self.idle or not isinstance(call.fn, ir.Var | ir.Attribute):
             return False
         given = frozenset[str]().union(*map(ir.names_in, ir.arguments(call)))
-        return given <= self.idle and not is_container_method(call, self.kinds)
+        if not given <= self.idle or is_container_method(call, self.kinds):
+            return False
+        return not isinstance(call.fn, ir.Attribute) or self.kind_of(call.fn.base).form != "set"
 
     def may_hide(self, call: ir.Call) -> bool:
         """Whether a call is of what only the running program knows, or ends in such calls."""

@@ -561,7 +561,7 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
     if isinstance(call.fn, ir.Ref):
         at, is_read = _of_function(call.fn)
         if is_read:
-            return ()  # (a user's parameter, or field, `out` is like any other)
+            return ()
         if call.fn.obj is np.nan_to_num:
             call = with_output_named(call)
     else:
@@ -580,8 +580,14 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
 
 @ir.of_node
 def _of_function(fn: ir.Ref) -> tuple[int | None, bool]:
-    """Where a function takes `out`, and whether it is one of the user's, or a class."""
-    return out_position(fn.obj), is_python_function(fn.obj) or isinstance(fn.obj, type)
+    """Where a function takes `out`, and whether that is a word of the user's own."""
+    return out_position(fn.obj), names_its_own(fn.obj)
+
+
+def names_its_own(obj: Any) -> bool:
+    """Whether `out=` is no array that a call of an object writes its result into: for the user's
+    functions it is a parameter like any other, for a class a field."""
+    return is_python_function(obj) or isinstance(obj, type) or obj is runtime.instance
 
 
 def with_output_named(call: ir.Call) -> ir.Call:

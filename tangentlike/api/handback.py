@@ -113,7 +113,7 @@ def _finish_deferred(function: HandedBack, derivation: Derivation) -> None:
     try:
         finish(function, derivation.for_defaults)
     except UnknownClassError:
-        finish(function, derivation.for_any_types)
+        finish(function, derivation.settled())
 
 
 @dataclass(frozen=True)

@@ -447,11 +447,6 @@ class Derivation:
         selecting = {n: v for n, v in simple.items() if v is None or has_objects(v)}
         return self.for_structures({n: v for n, v in selecting.items() if n not in wrt})
 
-    @property
-    def for_any_types(self) -> Derivation:
-        """The same derivative where no call tells more: what is not known is found when it runs."""
-        return derivation_of(self.primal, replace(self.request, settled=True))
-
     def for_required(self, required: Structures) -> Derivation:
         """The same derivative for arguments of these structures."""
         primal, inner = self.primal, self.primal.inner

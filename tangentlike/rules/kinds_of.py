@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import is_numerical
-from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind, Shape, is_many
+from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, SET, UNKNOWN, Dim, Kind, Shape, is_many
 from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
 
@@ -104,7 +104,7 @@ def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     found = kinds[0]
     for kind in kinds[1:]:
         found = broadcast(found, kind)
-    if found.form in ("list", "tuple"):
+    if found.form in ("list", "tuple", "set"):
         return found
     obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
     if len(kinds) == 1 and isinstance(obj, np.ufunc) and found.form in ("array", "value"):
@@ -180,7 +180,7 @@ def integer_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     """Elementwise on integers or truth values (`&`, `|`, `<<`)."""
     kind = elementwise(call, kind_of)
     if kind.form not in _NUMERIC:
-        return UNKNOWN
+        return kind if kind.form == "set" else UNKNOWN
     dtypes = {kind_of(arg).dtype for arg in call.args}
     dtype = "bool" if dtypes == {"bool"} else "int"
     return Kind(kind.form, dtype, kind.shape)
@@ -191,6 +191,8 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     if a.form not in _NUMERIC or b.form not in _NUMERIC:
         if a.form == b.form and a.form in ("list", "tuple"):
             return Kind(a.form)
+        if "set" in (a.form, b.form):
+            return SET
         if "array" in (a.form, b.form):
             return Kind("array", promote(a.dtype, b.dtype))
         return UNKNOWN

@@ -20,6 +20,8 @@ from .broadcasting import (
 from .buffers import (
     places_left,
     places_taken,
+    plain_item,
+    plain_items,
     reached,
     require_apart,
     require_array,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .mutation import inside
 from .records import fields_of, is_array
 from .sharing import memory_owner
 from .statements import NotDifferentiated, written_for
@@ -185,13 +186,46 @@ def require_plain_key(x: Any) -> None:
 
     >>> require_plain_key("w"); require_plain_key((1, "b"))
     """
-    if isinstance(x, (float, complex, np.inexact)):
+    if _holds_numbers(x):
         raise TypeError(
             "a key of a dict that is iterated over, or passed on, carries derivatives: store the "
             "numbers in a list beside the dict, or as its values"
         )
-    for part in x if isinstance(x, tuple) else ():
-        require_plain_key(part)
+
+
+def plain_item(x: Any) -> Any:
+    """`x` itself, an item of a set, which is and holds no number but integers.
+
+    Raises `TypeError` otherwise.
+
+    >>> plain_item((1, "b"))
+    (1, 'b')
+    """
+    if _holds_numbers(x):
+        raise TypeError(
+            "an item of a set is, or holds, what carries derivatives: a set does not; keep such "
+            "numbers and objects in a list"
+        )
+    return x
+
+
+def plain_items(items: Any) -> Any:
+    """What a set is made of: `items` themselves, each of which is a `plain_item`."""
+    listed = list(items) if hasattr(items, "__next__") else items
+    for item in listed:
+        plain_item(item)
+    return listed
+
+
+def _holds_numbers(x: Any) -> bool:
+    """Whether `x` is a number but an integer, an array of such, or holds or captures one."""
+
+    def is_number(part: Any) -> bool:
+        if is_array(part):
+            return getattr(part.dtype, "kind", "f") in "fcO"
+        return isinstance(part, (float, complex, np.inexact))
+
+    return any(map(is_number, inside(x)))
 
 
 def require_floats(x: Any, listed: bool = False) -> None:

@@ -252,14 +252,20 @@ def contents_inside(x: Any) -> Any:
     >>> len(contents_inside(w.append).objects) >= 1
     True
     """
-    found: dict[int, tuple[Any, Any]] = {}
+    parts = (p for p in inside(x) if not (is_array(p) and not p.flags.writeable))
+    return _Inside(tuple((part, contents(part)) for part in parts))
+
+
+def inside(x: Any) -> list[Any]:
+    """`x`, what it holds, and what that holds; of functions, what they capture."""
+    found: dict[int, Any] = {}
     waiting = [x]
     while waiting:
         part = waiting.pop()
-        if id(part) not in found and not (is_array(part) and not part.flags.writeable):
-            found[id(part)] = part, contents(part)
+        if id(part) not in found:
+            found[id(part)] = part
             waiting += _parts(part)
-    return _Inside(tuple(found.values()))
+    return list(found.values())
 
 
 def _parts(x: Any) -> list[Any]:

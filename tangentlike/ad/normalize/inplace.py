@@ -20,7 +20,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import (
     draws,
-    is_python_function,
+    names_its_own,
     position_of_output,
     with_output_named,
     with_size,
@@ -149,8 +149,8 @@ class _Stores(ir.Rewriter):
         match call.fn:
             case ir.Attribute(base, method) if target is None and self._is_array(base, method):
                 return self._method(stmt, call, base, method)
-            case ir.Ref(obj=obj) if is_python_function(obj) or isinstance(obj, type):
-                return None  # (a user's parameter, or field, `out` is like any other)
+            case ir.Ref(obj=obj) if names_its_own(obj):
+                return None
             case ir.Ref(obj=obj):
                 call = self._with_out(with_output_named(call))
                 out = dict(call.kwargs).get("out")

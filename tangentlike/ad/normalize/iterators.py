@@ -124,7 +124,7 @@ def _gives_iterator(obj: Any) -> bool:
 
 def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
     """A function whose loops run through lists of keys where they ran through dicts that get other
-    keys, or that have to be gone through by position; so do sets.
+    keys, or that have to be gone through by position, or through sets.
 
     before::                                after::
                                                 d_keys = list(d)
@@ -145,8 +145,7 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
         return [
             name
             for name, form in forms.items()
-            if (form == "dict" and (by_position or name in grown))
-            or (form == "set" and by_position)
+            if form == "set" or (form == "dict" and (by_position or name in grown))
         ]
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:

@@ -194,7 +194,8 @@ class Recorder:
         form = self.context.kind_of(entries.base).form
         idle = ir.names_in(entries.base) <= self.context.idle
         others = idle or _calls_method(stmt) or of_sets(stmt)
-        return form in ("dict", "set", "object", "other") or (form == "unknown" and others)
+        known = form in ("dict", "set", "tuple", "object", "other")
+        return known or (form == "unknown" and others)
 
     def _may_be_absent(
         self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
