@@ -122,7 +122,7 @@ HANDED = Subject(
             "for k1 in range(4):",
             "    if k1 in p.places and k1 not in set((3, k1 - 1)):",
             "        p.out = p.out + <V>[k1] ** 2 * <S>",
-            "<Y> = <Y> + p.out",
+            "<Y> = p.out * 0.5",
         ),
         # lists that change between where they are made and where an operation gets them
         (

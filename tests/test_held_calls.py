@@ -166,6 +166,40 @@ def of_classes(w: float) -> Any:
     return Classwide(w).run(0.5) + sum(made.run(0.3) for made in [Classwide(w), Other(w)])
 
 
+class Unit:
+    plain = staticmethod(np.sin)
+
+    def __init__(self, w: Any, act: Any = None, plain: Any = None) -> None:
+        self.w = w
+        if act is not None:
+            self.act = act  # type: ignore[method-assign]
+        if plain is not None:
+            self.plain = plain
+
+    def act(self, x: Any) -> Any:
+        return np.tanh(x) * self.w
+
+    def __call__(self, x: Any) -> Any:
+        return self.act(self.w * x) + self.plain(x)
+
+
+class Other2(Unit):
+    def act(self, x: Any) -> Any:
+        return x * self.w**3
+
+
+def in_place_of_methods(w: float) -> Any:
+    total = 0.0
+    for unit in [Unit(w), Unit(w, square), Unit(w, plain=square), Other2(w), Other2(w, np.cos)]:
+        total = total * 0.3 + unit(w) * unit.act(0.5)
+    return total + Unit(w, lambda v: v * w)(2.0)
+
+
+def in_an_argument(w: float) -> Any:
+    return sum(unit(w) ** 2 for unit in (UNIT, UNIT_OF_ITS_OWN))
+
+
+UNIT, UNIT_OF_ITS_OWN = Unit(0.5), Unit(0.3, square)
 OUTSIDE, ITS_OWN = Neuron(2.0), Neuron(0.5, square)  # (they compare entries: none has a hash)
 
 
@@ -177,8 +211,22 @@ def of_the_module(w: float) -> Any:
     "f",
     [
         *(in_defaults, in_place_of_defaults, read_first, of_classes),
-        *(of_the_module, field_named_like_what_is_written),
+        *(of_the_module, field_named_like_what_is_written, in_place_of_methods, in_an_argument),
     ],
 )
 def test_functions_that_a_class_has_as_defaults(f: Any) -> None:
-    tl.check_grads(f, 0.7, order=1 if f is of_the_module else 2)
+    tl.check_grads(f, 0.7, order=1 if f in (of_the_module, in_an_argument) else 2)
+
+
+def test_a_method_in_place_of_which_an_argument_has_a_function() -> None:
+    def loss(unit: Any, w: float) -> Any:
+        return unit(w) ** 2
+
+    gradient = tl.grad(loss, wrt=(0, 1))
+    for unit in (Unit(0.5), Unit(0.5, square), Unit(0.5)):
+        mirror, w_bar = gradient(unit, 0.7)
+        tl.check_grads(loss, (unit, 0.7), order=1)
+        h = 1e-6
+        numeric = (loss(unit, 0.7 + h) - loss(unit, 0.7 - h)) / (2 * h)
+        np.testing.assert_allclose(w_bar, numeric, rtol=1e-6)
+        assert mirror.w != 0.0

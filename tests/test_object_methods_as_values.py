@@ -514,25 +514,19 @@ def given_with_a_hidden_method(x, s=Overridden(3.0, np.cos)):  # noqa: B008
     return s.force(x)
 
 
-@pytest.mark.parametrize(
-    "f", [hidden_by_its_class, hidden_here, hidden_and_handed_on, given_with_a_hidden_method]
-)
-def test_an_attribute_that_hides_a_method_is_refused(f: Callable[[float], Any]) -> None:
-    for derivative in (lambda: tl.grad(f)(0.7), lambda: tl.jvp(f, (0.7,), (1.0,))):
-        with pytest.raises(tl.UnsupportedError, match="hides the method of its class"):
-            derivative()
-
-
 def hidden_and_named(x):
     return named(Overridden(x, np.cos), "force", x)
 
 
-def test_a_hidden_method_that_is_asked_for_by_name_is_refused() -> None:
-    for derivative in (
-        lambda: tl.grad(hidden_and_named)(0.7),
-        lambda: tl.jvp(hidden_and_named, (0.7,), (1.0,)),
-    ):
-        with pytest.raises(tl.UnsupportedError):
+@pytest.mark.parametrize("f", [hidden_by_its_class, given_with_a_hidden_method, hidden_and_named])
+def test_an_attribute_that_the_class_puts_in_place_of_a_method(f: Callable[[float], Any]) -> None:
+    tl.check_grads(f, 0.7, order=1 if f is hidden_and_named else 2)
+
+
+@pytest.mark.parametrize("f", [hidden_here, hidden_and_handed_on])
+def test_an_attribute_that_hides_a_method_is_refused(f: Callable[[float], Any]) -> None:
+    for derivative in (lambda: tl.grad(f)(0.7), lambda: tl.jvp(f, (0.7,), (1.0,))):
+        with pytest.raises(tl.UnsupportedError, match="hides the method of its class"):
             derivative()
 
 

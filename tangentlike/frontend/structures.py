@@ -8,7 +8,6 @@ too it has to be known (`asked.runs_over_names`).
 from __future__ import annotations
 
 import collections
-import dataclasses
 import dis
 import functools
 import inspect
@@ -341,15 +340,26 @@ def sets_attribute(cls: type, name: str) -> bool:
 
 def held_by_class(cls: type | None, name: str) -> Any:
     """What a class itself has under a name, as it stands there: a function, a property, ... None
-    for a field of a dataclass, whose objects hold it (the class has its default there)."""
+    where its objects may hold it (a field of a dataclass, `act` where a method says `self.act =
+    act`): the class has its default there."""
     found = None if cls is None else inspect.getattr_static(cls, name, None)
     of_sequence = found is collections.abc.Sequence.__iter__
     if name == "__iter__" and cls is not None and (of_sequence or not hasattr(cls, name)):
         by_place = inspect.getattr_static(cls, "__getitem__", None)
         return items_by_place if isinstance(by_place, types.FunctionType) else None
-    if found is None or not dataclasses.is_dataclass(cls) or inspect.isdatadescriptor(found):
+    if found is None or cls is None or inspect.isdatadescriptor(found):
         return found
-    return None if name in {field.name for field in dataclasses.fields(cls)} else found
+    return None if sets_attribute(cls, name) else found
+
+
+def default_function(cls: type, name: str) -> Any:
+    """The function, as it stands in a class, that its objects have by a name unless they were given
+    another; None where there is none."""
+    found = inspect.getattr_static(cls, name, None)
+    fields = getattr(cls, "__dataclass_fields__", {})
+    held = found.__func__ if isinstance(found, staticmethod) else found
+    replaced = is_function(held) and name not in fields and sets_attribute(cls, name)
+    return found if replaced else None
 
 
 def items_by_place(self: Any) -> Iterator[Any]:

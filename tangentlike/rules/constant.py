@@ -40,7 +40,7 @@ nondifferentiable(
     np.ma.isMaskedArray,
     *(np.shares_memory, np.may_share_memory, np.iterable, np.issubdtype, np.can_cast),
     *(isinstance, issubclass, callable, hasattr, bool),
-    *(runtime.is_sequence, runtime.is_mapping),
+    *(runtime.is_sequence, runtime.is_mapping, runtime.has_own),
     *(math.isfinite, math.isinf, math.isnan, math.isclose),
     *("scipy.sparse.issparse", "scipy.sparse.isspmatrix"),
     kind=boolean,

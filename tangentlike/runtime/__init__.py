@@ -18,6 +18,7 @@ from .broadcasting import (
     zeros_like,
 )
 from .buffers import (
+    has_own,
     places_left,
     places_taken,
     plain_item,

@@ -256,17 +256,27 @@ def require_plain_keys(items: Any, pairs: bool = False) -> None:
         require_plain_key(item[0] if pairs else item)
 
 
-def require_class(x: Any, cls: type) -> None:
-    """Check that `x` is of the class whose methods this derivative was made from.
+def has_own(x: Any, name: str) -> bool:
+    """Whether an object itself has an attribute of this name, beside what its class has.
+
+    >>> has_own(types.SimpleNamespace(w=1.0), "w")
+    True
+    """
+    return name in getattr(x, "__dict__", ())
+
+
+def require_class(x: Any, cls: type, *own: str) -> None:
+    """Check that `x` is of the class whose methods this derivative was made from; where it calls
+    those in `own`, it asks whether the object has another function there.
 
     Raises `TypeError` otherwise: an object of another class has other methods. So has one of which
     an attribute hides a method of its class, which is not differentiated.
     """
     if type(x) is not cls:
         raise written_for(f"a {cls.__name__}", x)
-    fields = getattr(cls, "__dataclass_fields__", ())  # (a class has the defaults of these)
+    known = (*own, *getattr(cls, "__dataclass_fields__", ()))  # (a class has the defaults of these)
     for name in getattr(x, "__dict__", ()):
-        if isinstance(getattr(cls, name, None), types.FunctionType) and name not in fields:
+        if isinstance(getattr(cls, name, None), types.FunctionType) and name not in known:
             raise NotDifferentiated(
                 f"this {cls.__name__} has an attribute `{name}` that hides the method of its class",
                 "Give the attribute another name, or override the method in a class.",

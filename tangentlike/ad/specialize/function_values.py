@@ -18,6 +18,7 @@ from ... import ir
 from ...frontend.lifting import PARTIAL, rebound_names
 from ...frontend.lower import Lowered, Scope
 from ...frontend.primal import is_compiled_python
+from ...frontend.structures import default_function
 from ...ir.kind import NOTHING, UNKNOWN, Kind
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
@@ -274,6 +275,12 @@ def _name_in(module: types.ModuleType, scope: Scope) -> str:
 # What a function that was read for certain classes of objects checks first.
 
 
+def _replaced_by_some(cls: type) -> tuple[ir.Expr, ...]:
+    """The methods of a class for which some of its objects may have another function."""
+    names = sorted(n for base in cls.__mro__ for n in vars(base) if default_function(cls, n))
+    return tuple(map(ir.Const, dict.fromkeys(names)))
+
+
 def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
     """A function that begins with `require_class(layer, Layer)` for each object it is given, and
     with `require_none(xp)` for each None."""
@@ -283,7 +290,7 @@ def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
         ir.Do(
             ir.Call(
                 ir.Ref("require_class", require_class),
-                (ir.Var(name), ir.Ref(kind.cls.__name__, kind.cls)),
+                (ir.Var(name), ir.Ref(kind.cls.__name__, kind.cls), *_replaced_by_some(kind.cls)),
                 at=function.place,
             ),
             origin,

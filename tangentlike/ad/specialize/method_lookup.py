@@ -38,7 +38,6 @@ from ...frontend.structures import (
     OF_NAMEDTUPLES,
     held_by_class,
     is_object,
-    sets_attribute,
 )
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
@@ -244,7 +243,7 @@ class MethodLookup:
 
     def value(self, cls: type | None, base: ir.Expr, name: str) -> Found | None:
         """The method that `layer.name` is where it is not called; None for what is not a method."""
-        if cls is None or is_library(cls) or sets_attribute(cls, name):
+        if cls is None or is_library(cls):
             return None
         return self._of_object(cls, base, name, (), ()) if self.plain(cls, name) else None
 

@@ -16,12 +16,12 @@ from ...analysis.constructors import initialiser, record_class
 from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
 from ...frontend.lower import Lowered
-from ...frontend.structures import held_by_class, is_function, sets_attribute
+from ...frontend.structures import default_function, held_by_class, is_function, sets_attribute
 from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import FUNCTION, MOST_CLASSES, UNKNOWN, Kind
 from ...ir.names import Names
-from ...runtime import plain_function, require_class, require_listed, unbound
+from ...runtime import has_own, plain_function, require_class, require_listed, unbound
 from .method_lookup import BINARY, UNARY
 
 # --------------------------------------------------------------------------------------------------
@@ -105,7 +105,9 @@ def checked_classes(function: ir.Function) -> dict[str, type]:
     found: dict[str, type] = {}
     for stmt in function.body:
         match stmt:
-            case ir.Do(value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), ir.Ref(obj=type() as cls)))):
+            case ir.Do(
+                value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), ir.Ref(obj=type() as cls), *_))
+            ):
                 if obj is require_class:
                     found[name] = cls
             case _:
@@ -263,6 +265,18 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         if not isinstance(stmt, (ir.Assign, ir.Do)):
             return (stmt,)
         match stmt.value:
+            case ir.Call(fn=ir.Attribute(ir.Var(base) as owner, name) as held) as call if (
+                own := _default(kinds.get(base, UNKNOWN), name)
+            ):
+                (usually, given), temporary = own, names.fresh(f"{base}_{name}")
+                made.add(temporary)
+                read = ir.Assign(temporary, held, stmt.origin)
+                other = dataclasses.replace(call, fn=ir.Var(temporary))
+                plain = dataclasses.replace(call, fn=usually, args=(*(owner,) * given, *call.args))
+                asks = ir.Call(_HAS_OWN, (owner, ir.Const(name)), at=call.at)
+                replaced = (read, dataclasses.replace(stmt, value=other))
+                usual = (dataclasses.replace(stmt, value=plain),)
+                return (ir.If(asks, replaced, usual, stmt.origin),)
             case ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call if fn := _of_every_object(
                 kinds.get(base, UNKNOWN), name
             ):
@@ -281,9 +295,20 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     return lowered.with_body(body, made)
 
 
+def _default(kind: Kind, name: str) -> tuple[ir.Ref, bool] | None:
+    """The function that an object calls by this name unless it was given another, and whether that
+    is a method, which is given the object."""
+    if kind.cls is None or name in dict(kind.fields):
+        return None
+    found = default_function(kind.cls, name)
+    held = found.__func__ if isinstance(found, staticmethod) else found
+    ref = ir.Ref(f"{kind.cls.__name__}.{name}", held)
+    return None if found is None else (ref, isinstance(found, types.FunctionType))
+
+
 def _of_every_object(kind: Kind, name: str) -> ir.Ref | None:
     """The function that a class holds by a name and binds to no object: `act = np.tanh`."""
-    if kind.cls is None or name in dict(kind.fields) or sets_attribute(kind.cls, name):
+    if kind.cls is None or name in dict(kind.fields):
         return None
     found = held_by_class(kind.cls, name)
     found = found.__func__ if isinstance(found, staticmethod) else found
@@ -296,7 +321,7 @@ def _is_held(kind: Kind, name: str) -> bool:
     """Whether an object of this kind has an attribute by this name, and its class no method."""
     if kind.among:
         return all(_is_held(one, name) for one in kind.among)
-    if kind.form != "object" or kind.cls is None:
+    if kind.form != "object" or kind.cls is None or _default(kind, name):
         return False
     if (found := held_by_class(kind.cls, name)) is not None:
         return is_function(found) and not isinstance(found, types.FunctionType)
@@ -422,6 +447,7 @@ def _by_names(
 
 
 _UNBOUND = ir.Ref("unbound", unbound)
+_HAS_OWN = ir.Ref("has_own", has_own)
 _HAS = ir.Ref("hasattr", hasattr)
 
 
@@ -466,6 +492,6 @@ def _is_method(kind: Kind, name: str) -> bool:
     """Whether it is surely a method of the class, or classes, that an object may be of."""
     if kind.among:
         return all(_is_method(one, name) for one in kind.among)
-    if kind.form != "object" or kind.cls is None or sets_attribute(kind.cls, name):
+    if kind.form != "object":
         return False
     return isinstance(held_by_class(kind.cls, name), types.FunctionType)

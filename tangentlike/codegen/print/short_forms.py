@@ -156,11 +156,10 @@ def added_inside(a: Any, b: Any) -> Any:
     return a + b
 
 
-def require_class(x: Any, cls: type) -> None:
+def require_class(x: Any, cls: type, *own: str) -> None:
     """Check that `x` is of the class whose methods this derivative was made from."""
-    hidden = (
-        isinstance(getattr(cls, n, None), types.FunctionType) for n in getattr(x, "__dict__", ())
-    )
+    others = set(getattr(x, "__dict__", ())).difference(own)
+    hidden = (isinstance(getattr(cls, n, None), types.FunctionType) for n in others)
     if type(x) is not cls or any(hidden):
         raise TypeError(f"this derivative was made for a {cls.__name__} with the methods of that")
 
