@@ -52,7 +52,7 @@ _PROGRAMS = (
     ("programs", "integrate_", "scipy.integrate"),
     ("programs", "sample_", "statistics"),
     ("options", "", "numpy.emath"),
-    ("iterator_programs", "", "heapq tangentlike.runtime"),
+    ("iterator_programs", "", "heapq bisect tangentlike.runtime"),
     ("fft_programs", "", "scipy.fft"),
     *(
         ("polynomials", "", f"numpy.polynomial.{name}")

@@ -5,6 +5,7 @@ Each fills the list that the function of the same name in `runtime/iterators.py`
 
 from __future__ import annotations
 
+import bisect
 import inspect
 import itertools
 from collections.abc import Callable
@@ -235,6 +236,25 @@ def nsmallest(n, iterable, key=None):
     if key is None:
         return sorted(iterable)[:n]
     return sorted(iterable, key=key)[:n]
+
+
+# Those of `bisect` that write.
+
+
+def insort_left(a, x, lo=0, hi=None, *, key=None):
+    if key is None:
+        place = bisect.bisect_left(a, x, lo, hi)
+    else:
+        place = bisect.bisect_left([key(item) for item in a], key(x), lo, hi)
+    a.insert(place, x)
+
+
+def insort_right(a, x, lo=0, hi=None, *, key=None):
+    if key is None:
+        place = bisect.bisect_right(a, x, lo, hi)
+    else:
+        place = bisect.bisect_right([key(item) for item in a], key(x), lo, hi)
+    a.insert(place, x)
 
 
 def _move_up(heap, top, place):

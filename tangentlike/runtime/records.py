@@ -149,9 +149,10 @@ def added(a: Any, b: Any) -> Any:
         return a + b
     if isinstance(b, (Record, Mirror)):
         return b + a
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, deque)):
         require_same_length(a, b)
-        return [added(p, q) for p, q in zip(a, b, strict=True)]
+        items = [added(p, q) for p, q in zip(a, b, strict=True)]
+        return deque(items, a.maxlen) if isinstance(a, deque) else items
     if isinstance(a, dict):
         both = dict.fromkeys((*a, *b))  # an entry may have come after one of the two was made
         return {

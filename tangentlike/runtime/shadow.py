@@ -10,7 +10,8 @@ array([[0., 3.],
 from __future__ import annotations
 
 from array import array as typed_array
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from .sharing import (
 )
 
 _NUMBERS = (float, complex, np.inexact)
+_SEQUENCES = (list, tuple, deque)
 
 
 class Shadow:
@@ -62,8 +64,8 @@ class Shadow:
         if isinstance(x, dict):
             return {key: self.of(item) for key, item in x.items()}
         found = mirror(x, self.of)
-        if found is None and isinstance(x, (list, tuple)):
-            return [self.of(item) for item in x]
+        if found is None and isinstance(x, _SEQUENCES):
+            return _sequence_like(x, map(self.of, x))
         return 0.0 if found is None else found
 
     def _view(self, x: Any) -> Any:
@@ -143,8 +145,8 @@ class Shadow:
         if id(x) in known:  # (an object of the program's is what it was)
             return 0.0
         found = mirror(x, lambda item: self._take(item, known))
-        if found is None and isinstance(x, (list, tuple)):
-            return [self._take(item, known) for item in x]
+        if found is None and isinstance(x, _SEQUENCES):
+            return _sequence_like(x, (self._take(item, known) for item in x))
         return 0.0 if found is None else found
 
     def put(self, x: Any, g: Any, *made_of: Any) -> None:
@@ -165,14 +167,15 @@ class Shadow:
         """The adjoint of `x` as one of what was added to it, of the shape of `g`: `add`
         transposed."""
         x = _entries(x)
-        if isinstance(g, (list, tuple)):
-            return [self.like(item, part) for item, part in zip(x, g, strict=True)]
+        if isinstance(g, _SEQUENCES):
+            pairs = zip(x, g, strict=True)
+            return _sequence_like(g, (self.like(item, part) for item, part in pairs))
         if isinstance(g, dict):
             return {key: self.like(x[key], part) for key, part in g.items()}
         fields = fields_of(g)
         if fields and not (is_array(g) or isinstance(g, _NUMBERS)):
             return Mirror(**{n: self.like(getattr(x, n), part) for n, part in fields.items()})
-        if isinstance(x, (list, tuple)) and is_array(g):
+        if isinstance(x, _SEQUENCES) and is_array(g):
             return _like(np.stack([asarray(self.of(item), g) for item in x]), g)
         if g is None or isinstance(x, (str, bytes)) or x is None:
             return None if g is None else 0.0
@@ -239,6 +242,11 @@ class Shadow:
             self.put(value, g)
 
 
+def _sequence_like(x: Any, items: Iterable[Any]) -> Any:
+    """The adjoints of the items of a sequence."""
+    return deque(items, x.maxlen) if isinstance(x, deque) else list(items)
+
+
 def _entries(x: Any) -> Any:
     """An `array.array` of floats, which holds no objects, as an array of its memory; anything else
     as it is."""
@@ -265,7 +273,7 @@ def _pairs(x: Any, g: Any, zeroed: set[int] | None = None) -> Iterator[tuple[Any
     elif isinstance(x, dict):
         for key, item in x.items():
             yield from _pairs(item, g if _is_number(g) else g[key], zeroed)
-    elif isinstance(x, (list, tuple)):
+    elif isinstance(x, _SEQUENCES):
         parts = [g] * len(x) if _is_number(g) else g
         if is_array(g):  # (it was taken for an array)
             parts = unbroadcast(g, x)
@@ -370,7 +378,7 @@ def _identities(values: Any) -> set[int]:
         x = _entries(waiting.pop())
         if is_array(x):
             found.add(id(_owner(x)))
-        elif isinstance(x, (list, tuple)):
+        elif isinstance(x, _SEQUENCES):
             waiting += x
         elif isinstance(x, dict):
             waiting += x.values()
