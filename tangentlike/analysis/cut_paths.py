@@ -131,14 +131,19 @@ def _with_plain_items(
     stmts = list(ir.statements(function.body))
     if not any(_filled(stmt, kinds) for stmt in stmts):
         return function
-    carried = frozenset(varied())
+    carried, given = frozenset(varied()), frozenset(function.param_names)
 
     def plain(stmt: ir.Stmt) -> ir.Instead:
         filled = _filled(stmt, kinds)
-        if filled is None or all(carried.isdisjoint(inside(arg)) for arg in filled[1].args):
+        if filled is None or filled[0] in given:
+            return None  # (a set that is given: what may write it is asked in `hidden_writes`)
+        if all(carried.isdisjoint(inside(arg)) for arg in filled[1].args):
             return None
         name, call, asks = filled
-        asks = _CONSTANT if _only_by_key(name, stmts, _BY_ITEM) else asks
+        if _only_by_key(name, stmts, _BY_ITEM):
+            if isinstance(stmt, ir.Assign):
+                return None  # (what it is made of stays where it is)
+            asks = _CONSTANT
         args = tuple(ir.Call(asks, (arg,), at=call.at) for arg in call.args)
         assert isinstance(stmt, ir.Assign | ir.Do)
         return replace(stmt, value=replace(call, args=args))

@@ -243,7 +243,7 @@ REFUSING = frozenset(
             buffers.require_plain_key,
             buffers.require_floats,
             buffers.require_plain_keys,
-            buffers.plain_item,
+            *(buffers.plain_item, buffers.plain_items),
             buffers.require_class,
             buffers.require_listed,
         ),

@@ -210,11 +210,15 @@ def plain_item(x: Any) -> Any:
 
 
 def plain_items(items: Any) -> Any:
-    """What a set is made of: `items` themselves, each of which is a `plain_item`."""
-    listed = list(items) if hasattr(items, "__next__") else items
-    for item in listed:
+    """What a set is made of: `items` themselves, each of which is a `plain_item`.
+
+    Raises `TypeError` otherwise, and for an iterator, which has its items once.
+    """
+    if hasattr(items, "__next__"):
+        raise written_for("a list, a tuple or a set", items)
+    for item in items:
         plain_item(item)
-    return listed
+    return items
 
 
 def _holds_numbers(x: Any) -> bool:
