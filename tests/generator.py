@@ -10,7 +10,6 @@ values stay bounded. Every name keeps its sort (vector, matrix, number), so prog
 from __future__ import annotations
 
 import argparse
-import contextlib
 import linecache
 import re
 import sys
@@ -18,7 +17,7 @@ import time
 import traceback
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +135,7 @@ def check_program(
             return "skipped"
     outcomes = []
     for mode in ways:
-        emitted: list[str] = []
+        emitted: list[Any] = []
         try:
             before = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
             got = mode(f, args, wrt, *along, emitted)
@@ -164,7 +163,7 @@ def check_program(
         if complaint:
             raise AssertionError(
                 f"{name}, {mode.__name__}: {complaint}\n--- program\n{source}\n--- emitted\n"
-                + "\n".join(emitted)
+                + "\n".join(map(shown, emitted))
             )
         outcomes.append("agree")
     return "refused" if "refused" in outcomes else "agree"
@@ -208,18 +207,18 @@ def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: lis
 
 
 def reverse_slope(
-    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
 ) -> float:
     """<gradient, direction>."""
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt)
-    with shown_after(df, emitted):
-        return agreement.inner(directions, list(df(*args)))
+    emitted.append(df)
+    return agreement.inner(directions, list(df(*args)))
 
 
 def text_slope(
-    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
 ) -> float:
     """<gradient, direction>, the gradient from its text, as it is shown before any call."""
     import tangentlike as tl
@@ -248,18 +247,18 @@ def text_slope(
 
 
 def example_slope(
-    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
 ) -> float:
     """<gradient, direction>, the gradient made with the ranks of its arguments known."""
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt, example=args)
-    with shown_after(df, emitted):
-        return agreement.inner(directions, list(df(*args)))
+    emitted.append(df)
+    return agreement.inner(directions, list(df(*args)))
 
 
 def identity_slope(
-    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
 ) -> float:
     """<gradient, direction>, the adjoints of memory found by identity, also where names tell."""
     import tangentlike as tl
@@ -272,27 +271,25 @@ def identity_slope(
 
 
 def forward_slope(
-    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
 ) -> float:
     """The tangent along the direction."""
     import tangentlike as tl
 
-    with shown_after(tl.autodiff(f, wrt=wrt, mode="forward"), emitted):
-        _, tangent = tl.jvp(f, tuple(args), tuple(directions))
-        return float(tangent)
+    emitted.append(tl.autodiff(f, wrt=wrt, mode="forward"))
+    _, tangent = tl.jvp(f, tuple(args), tuple(directions))
+    return float(tangent)
 
 
-@contextlib.contextmanager
-def shown_after(made: Any, emitted: list[str]) -> Iterator[None]:
-    """Adds the text of a derivative when it has been called. (Before a call there may be none, as
-    where the class of an argument says which function is meant; `text_slope` asks for that.)"""
+def shown(made: Any) -> str:
+    """The text of a derivative, which is made for a failure alone: it is often that of another
+    derivation than served the call, or refused. (`text_slope` asks for one before any call.)"""
     import tangentlike as tl
 
     try:
-        yield
-    finally:
-        with contextlib.suppress(tl.UnsupportedError):
-            emitted.append(str(made.source))
+        return made if isinstance(made, str) else str(made.source)
+    except tl.UnsupportedError as error:
+        return f"refused: {error.message}"
 
 
 FIRST_ORDER = (text_slope, reverse_slope, example_slope, forward_slope)

@@ -25,39 +25,39 @@ def expected_curvature(f: Callable[..., Any], args: tuple[Any, ...], u: Any, v: 
     return slopes[0] if agreement.close(slopes[0], slopes[1], 2e-6) else None
 
 
-def forward_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[str]) -> float:
+def forward_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[Any]) -> float:
     import tangentlike as tl
 
     gradient = tl.grad(f, wrt=wrt)
-    emitted.append(str(tl.autodiff(gradient, wrt=wrt, mode="forward").source))
+    emitted.append(tl.autodiff(gradient, wrt=wrt, mode="forward"))
     _, change = tl.jvp(gradient, tuple(args), tuple(v))
     return agreement.inner(u, list(change))
 
 
-def reverse_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[str]) -> float:
+def reverse_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[Any]) -> float:
     import tangentlike as tl
 
     gradient = tl.grad(f, wrt=wrt)
-    emitted.append(str(tl.autodiff(gradient, wrt=wrt).source))
+    emitted.append(tl.autodiff(gradient, wrt=wrt))
     _, pullback = tl.vjp(gradient, *args)
     return agreement.inner(v, list(pullback(tuple(u))))
 
 
-def reverse_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[str]) -> float:
+def reverse_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[Any]) -> float:
     import tangentlike as tl
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
-    emitted.append(str(tl.autodiff(tangent, wrt=wrt).source))
+    emitted.append(tl.autodiff(tangent, wrt=wrt))
     by_place, by_name = _seeds(tangent, u)
     _, pullback = tl.vjp(tangent, *args, *by_place, **by_name)
     return agreement.inner(v, list(pullback((0.0, 1.0)))[: len(args)])
 
 
-def forward_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[str]) -> float:
+def forward_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: list[Any]) -> float:
     import tangentlike as tl
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
-    emitted.append(str(tl.autodiff(tangent, wrt=wrt, mode="forward").source))
+    emitted.append(tl.autodiff(tangent, wrt=wrt, mode="forward"))
     by_place, by_name = _seeds(tangent, u)
     still = (None for _ in by_place)
     _, (_, change) = tl.jvp(tangent, (*args, *by_place), (*v, *still), **by_name)

@@ -100,10 +100,11 @@ def module_of(theme: str) -> types.ModuleType:
     return rewritten(theme, "from tests.strict_array import fusing as xp")
 
 
+# (What is fused is found in the text that is derived, which tests/test_strict_array.py runs of all.)
 WHOLE = [p for p in FOLLOWED if p.name not in {**STRICT_ONLY, **STRICT_BOTH}]
 
 
-@pytest.mark.parametrize("program", one_in(12, [pytest.param(p, id=p.name) for p in WHOLE], 5))
+@pytest.mark.parametrize("program", one_in(4, [pytest.param(p, id=p.name) for p in WHOLE[1::3]]))
 def test_programs(program: Program) -> None:
     fn = getattr(module_of(program.theme), program.fn.__name__)
     expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
