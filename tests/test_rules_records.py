@@ -164,3 +164,37 @@ def test_a_field_that_gets_another_shape_at_order_two(fn):
     x = np.array([0.5, 1.2, 0.7, 2.0])
     tl.check_grads(fn, (x,), order=2)
     np.testing.assert_allclose(tl.jacrev(tl.grad(fn))(x), tl.hessian(fn)(x))
+
+
+def summed_beside_a_field(x):
+    p = Pair(x[0], x[1])
+    return p.a * p.b + sum(p)
+
+
+def largest_beside_a_field(x):
+    p = Pair(x[0], x[1])
+    return p.a * min(p) + list(p)[1] * max(p.b, x[2])
+
+
+def stacked_beside_a_field(x):
+    p = Pair(x[:2], x[2:])
+    return np.sum(sum(p) * p.a) + np.sum(np.concatenate(p) * x) + np.sum(np.array(p) * p.b)
+
+
+def summed_in_a_list(x):
+    pairs = [Pair(x[k], x[k + 1]) for k in range(len(x) - 1)]
+    return sum(p.a * sum(p) for p in pairs)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        summed_beside_a_field,
+        largest_beside_a_field,
+        stacked_beside_a_field,
+        summed_in_a_list,
+    ],
+    ids=lambda fn: fn.__name__,
+)
+def test_a_namedtuple_as_a_sequence(fn):
+    tl.check_grads(fn, (np.array([0.5, 1.2, 0.7, 2.0]),), order=2)

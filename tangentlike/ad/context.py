@@ -59,8 +59,8 @@ class Context:
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
     one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives, `outer`
-    those of what may be held outside of the functions; `derivatives` says of adjoints and tangents
-    of which names they are.
+    those of what may be held outside of the functions, `repeatable` those of what loops may go
+    through again; `derivatives` says of adjoints and tangents of which names they are.
     """
 
     kinds: dict[str, Kind]
@@ -77,6 +77,7 @@ class Context:
     idle: frozenset[str] = frozenset()
     derivatives: dict[str, str] = field(default_factory=dict)
     outer: frozenset[str] = frozenset()
+    repeatable: set[str] = field(default_factory=set)
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:

@@ -250,6 +250,7 @@ REFUSING = frozenset(
         *(buffers.require_module, buffers.require_sequence),
         *(
             buffers.require_as_many,
+            iterators.repeatable,
             iterators.require_again,
             iterators.require_no_dict,
             buffers.require_stored,

@@ -370,6 +370,7 @@ NONE = Kind("unknown", cls=type(None))
 # None itself. What is joined with a module is that, since nothing can be asked of None.
 NOTHING = Kind("other", cls=type(None))
 FUNCTION = Kind("other", cls=FunctionType)  # a function of Python or NumPy
+ITERATOR = Kind("other", cls=Iterator)  # one loop through it leaves nothing to another
 SET = Kind("set")
 FLOAT = Kind("number", "float", ())
 INT = Kind("number", "int", ())

@@ -14,6 +14,7 @@ from ..ad.forward.functions import forward, tangent_only
 from ..ad.normalize.common import logistic_functions, share_loads
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
+from ..ad.normalize.iterators import loops_repeatable
 from ..ad.normalize.shadow_calls import (
     SHADOW,
     as_functions,
@@ -543,7 +544,7 @@ class Builder:
             read = function
             function = refuse_changed_containers(function, wrt, context)
             function = self._asking(writes_as_stores(function, context), wrt, context)
-            function = updates_as_stores(function, context)
+            function = loops_repeatable(updates_as_stores(function, context), wrt, context)
             shared_loads = share_loads(function, context)
             run.made = shared_loads = logistic_functions(shared_loads, context)
             if shared_loads is not function and _shapes_gone(function, shared_loads, context.kinds):

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime import require_no_dicts, run_bounds
+from ..runtime import first_items, require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
 
@@ -100,8 +100,9 @@ def pairwise_items(iterable):
 
 
 def slice_items(iterable, *bounds):
-    items = list(iterable)
-    return items[slice(*bounds)]
+    part = slice(*bounds)
+    items = first_items(iterable, part.stop)
+    return items[part]
 
 
 def longest_items(*iterables, fillvalue=None):

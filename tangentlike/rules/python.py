@@ -139,7 +139,7 @@ linear("np.complex64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type, "maybe")
 @rule(list, tuple, view="maybe", kind=_list)
 def list_(y, x=()):
     y_dot = list(x_dot)
-    if is_sequence(x):
+    if is_list(x):
         x_bar = list(y_bar)
     else:
         x_bar = join_items(y_bar, x)

@@ -113,6 +113,8 @@ def items_into(y, x, value):
 
 
 linear("live_items(x, backwards=False)", "join_items(y_bar, x)", unknown, "maybe")
+linear("first_items(x, count)", "join_items(y_bar, x)", unknown, "maybe")
+linear("repeatable(x, asked=False)", "join_items(y_bar, x)", unknown, "maybe")
 linear("join_items(parts, x)", "parted_items(y_bar, parts)", same_as(1), "maybe")
 linear("parted_items(g, parts)", "join_items(y_bar, g)", same_as(1), "maybe")
 

@@ -14,7 +14,16 @@ import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
-from .records import Mirror, Record, added, fields_of, is_array, names_of, record_like
+from .records import (
+    Mirror,
+    Record,
+    added,
+    fields_of,
+    in_form_of,
+    is_array,
+    names_of,
+    record_like,
+)
 from .statements import written_for
 
 
@@ -350,9 +359,7 @@ def unnested_bar(g: Any, x: Any, named: bool) -> Any:
         ]
         return record_like(x, *items)
     if isinstance(x, (list, tuple)):
-        items = [unnested_bar(part, v, named) for part, v in zip(g, x, strict=True)]
-        names = names_of(x)
-        return items if names is None else Record(names, items)
+        return in_form_of(x, [unnested_bar(part, v, named) for part, v in zip(g, x, strict=True)])
     if isinstance(x, dict):
         return {key: unnested_bar(g[key], v, named) for key, v in x.items()}
     return copy(g)
@@ -366,7 +373,7 @@ def tie_shares(xs: Any, y: Any) -> Any:
     """What each item gets of the adjoint of `y = max(xs)` or `min(xs)`; ties share equally."""
     if isinstance(xs, (list, tuple)):
         ties = sum(1 for x in xs if x == y)
-        return [1.0 / ties if x == y else 0.0 for x in xs]
+        return in_form_of(xs, [1.0 / ties if x == y else 0.0 for x in xs])
     shares = xs == y
     if not hasattr(shares, "sum"):
         raise written_for("a list, a tuple or an array", xs)
@@ -400,23 +407,21 @@ def scale_items(g: Any, weights: Any) -> Any:
             "use np.sum and np.prod of an array"
         )
     if isinstance(weights, (list, tuple)):
-        return [_scaled(g, weight) for weight in weights]
+        return in_form_of(weights, [_scaled(g, weight) for weight in weights])
     return g * weights
 
 
 def _scaled(g: Any, weight: Any) -> Any:
     """A value times a number: entry by entry in lists, tuples and their mirrors."""
     if isinstance(g, (list, tuple)):
-        names = names_of(g)
-        items = [_scaled(item, weight) for item in g]
-        return items if names is None else Record(names, items)
+        return in_form_of(g, [_scaled(item, weight) for item in g])
     return g * weight
 
 
 def sum_items_bar(g: Any, xs: Any) -> Any:
     """The adjoint of the items of `sum(xs)`: each gets `g`, in its own shape and memory."""
     if isinstance(xs, (list, tuple)):
-        return [copy(unbroadcast(g, x)) for x in xs]
+        return in_form_of(xs, [copy(unbroadcast(g, x)) for x in xs])
     if isinstance(xs, dict) or not hasattr(xs, "shape"):
         raise written_for("a list, a tuple or an array", xs)
     return broadcast_like(g, xs)
@@ -458,7 +463,7 @@ def items_into(x: Any, value: Any) -> Any:
 def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
     if isinstance(x, (list, tuple)):
-        return list(parts)
+        return in_form_of(x, list(parts))
     if isinstance(x, (dict, KeysView, float, str, bytes)):
         return 0.0  # (keys and characters carry no derivatives)
     if not hasattr(x, "shape"):
@@ -489,7 +494,7 @@ def products_of_others(xs: Any, start: Any) -> Any:
         found.append(before[place] * after)
         after = after * xs[place]
     found.reverse()
-    return found if isinstance(xs, (list, tuple)) else _like(found, xs)
+    return in_form_of(xs, found) if isinstance(xs, (list, tuple)) else _like(found, xs)
 
 
 def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
@@ -499,7 +504,7 @@ def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
         rest = [x for k, x in enumerate(xs) if k != i]
         slopes = products_of_others(rest, start)
         found.append(dot_items(slopes, [w for k, w in enumerate(weights) if k != i]))
-    return found if isinstance(xs, (list, tuple)) else _like(found, xs)
+    return in_form_of(xs, found) if isinstance(xs, (list, tuple)) else _like(found, xs)
 
 
 def difference_over(p: Any, q: Any, r: Any) -> Any:

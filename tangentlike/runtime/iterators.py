@@ -6,9 +6,10 @@ The derivatives are those of the programs of the same names in `rules/iterators.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
+from .records import is_array
 from .statements import written_for
 
 
@@ -132,6 +133,16 @@ def slice_items(iterable: Iterable[Any], *bounds: int | None) -> list[Any]:
     return list(itertools.islice(iterable, *bounds))
 
 
+def first_items(x: Any, count: int | None) -> list[Any]:
+    """The items of `x`; of an iterator the first `count`, which leaves the others.
+
+    >>> rest = iter([1, 2, 3])
+    >>> first_items(rest, 1), list(rest), first_items([1, 2], 1)
+    ([1], [2, 3], [1, 2])
+    """
+    return list(itertools.islice(x, count) if hasattr(x, "__next__") else x)
+
+
 def longest_items(*iterables: Iterable[Any], fillvalue: Any = None) -> list[tuple[Any, ...]]:
     """The items side by side, to the end of the longest.
 
@@ -207,6 +218,67 @@ def repeat_beside(others: Sized, item: Any) -> list[Any]:
     return [item] * len(others)
 
 
+class Replayed:
+    """What a loop goes through, for another loop to go through the same.
+
+    The first loop takes the items of `source` one by one, as it would without this; each later
+    one, and an index, finds those that were taken. (Where no loop came first, all are.)
+
+    >>> twice = Replayed(iter("ab"))
+    >>> list(twice), list(twice), list(reversed(twice))
+    (['a', 'b'], ['a', 'b'], ['b', 'a'])
+    """
+
+    __slots__ = ("_begun", "_items", "_source")
+
+    def __init__(self, source: Iterable[Any]) -> None:
+        self._source = source
+        self._items: list[Any] = []
+        self._begun = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._begun:
+            return iter(self._items)
+        self._begun = True
+        return self._taken()
+
+    def _taken(self) -> Iterator[Any]:
+        for item in self._source:
+            self._items.append(item)
+            yield item
+
+    def _taken_before(self) -> list[Any]:
+        if not self._begun:
+            self._begun, self._items = True, list(self._source)
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self._taken_before())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._taken_before()[index]
+
+
+def repeatable(x: Any, asked: bool = False) -> Any:
+    """What two loops can go through where one goes through `x`: an iterator has nothing left after
+    the first, and what else is no sequence may give other items to the second.
+
+    Raises `TypeError` for an iterator that is `asked` for something else, too: what that says
+    depends on how many items were taken.
+
+    >>> repeatable([1.0, 2.0]), list(repeatable(iter("ab")))
+    ([1.0, 2.0], ['a', 'b'])
+    """
+    if isinstance(x, (list, tuple, range, str, Replayed)) or is_array(x):
+        return x
+    if asked and hasattr(x, "__next__"):
+        raise TypeError(
+            f"a loop runs through a {type(x).__name__}, which is used beside that: make a list of "
+            "its items first"
+        )
+    return Replayed(x)
+
+
 def require_no_dict(x: Any) -> None:
     """Check that the items of `x` are not the keys of a dict, where its derivative has values.
 
@@ -217,13 +289,13 @@ def require_no_dict(x: Any) -> None:
 
 
 def require_again(x: Any) -> None:
-    """Check that what gives its first item is not an iterator, which would have the others left.
+    """Check that what gives its items more than once is no iterator, which has none left then.
 
     Raises `TypeError` otherwise.
     """
     if hasattr(x, "__next__"):
         raise TypeError(
-            "the first item of an iterator is taken: make a list of it, and take its first item"
+            "the items of an iterator are taken once more: make a list of them, and use that"
         )
 
 

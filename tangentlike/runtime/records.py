@@ -391,6 +391,17 @@ def names_of(value: Any) -> tuple[str, ...] | None:
     return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else None
 
 
+def in_form_of(xs: Any, items: list[Any]) -> list[Any]:
+    """Items in the form of an adjoint of `xs`: the list itself, or with the names of the fields
+    where `xs` is a namedtuple.
+
+    >>> in_form_of((1.0, 2.0), [3.0, 4.0])
+    [3.0, 4.0]
+    """
+    names = names_of(xs)
+    return items if names is None else Record(names, items)
+
+
 def _of_class(cls: type) -> dict[str, Any]:
     """The numbers and arrays among the attributes of a class, and the tables of such."""
     found: dict[str, Any] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from .broadcasting import unbroadcast
 from .buffers import arange
-from .records import Entries, Mirror, Record
+from .records import Entries, Mirror, Record, in_form_of
 
 # Modes of np.pad whose border is made of entries of the array.
 _COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
@@ -102,7 +102,7 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> Any:
         piece = reshape_like(g[before + (slice(begin, begin + extent),)], part)
         pieces.append(cast_like(piece, part) if g.dtype.kind == "c" else piece)
         begin += extent
-    return pieces if isinstance(parts, (list, tuple)) else np.stack(pieces)
+    return in_form_of(parts, pieces) if isinstance(parts, (list, tuple)) else np.stack(pieces)
 
 
 def join_like(pieces: Sequence[Any], g: Any, axis: int | None = 0) -> Any:
@@ -177,7 +177,7 @@ def nest_like(g: Any, nested: Any) -> Any:
     [[1.0, 2.0], [3.0, 4.0]]
     """
     if isinstance(nested, (list, tuple)):
-        return Entries(nest_like(g[i], item) for i, item in enumerate(nested))
+        return in_form_of(nested, Entries(nest_like(g[i], item) for i, item in enumerate(nested)))
     if isinstance(nested, float):
         return float(np.real(g))
     return cast_like(g, nested)

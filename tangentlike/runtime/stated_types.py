@@ -151,6 +151,8 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
         return isinstance(x, _CONTAINERS[name]) and _are(inside, items, name, sizes)
     if name in ("object", "function"):
         return name == "object" or callable(x)
+    if name == "Iterator":
+        return hasattr(x, "__next__")
     return text in (type(x).__name__, getattr(x, "__name__", ""), repr(x))
 
 

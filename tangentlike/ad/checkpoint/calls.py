@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from ...errors import InternalError, UnsupportedError
 from ...ir.kind import BOOL, INT, OTHER, Kind
 from ...runtime import schedules
 from ..context import ADD, LEN, REVERSED, Context
+from ..normalize.iterators import gone_through
 from ..reverse.adjoints import Adjoints
 from ..reverse.pairs import free_names, unpack_tape
 from ..specialize.callees import Pair, Request
@@ -38,7 +39,7 @@ def schedule_call(name: str, *args: ir.Expr, **kwargs: ir.Expr) -> ir.Call:
 @dataclass
 class Maker:
     """What the pairs of checkpointed calls and loops need; `inner` is the pair that is run
-    again."""
+    again, of what the function `again` says."""
 
     pair: Pair
     request: Request
@@ -48,7 +49,7 @@ class Maker:
     inner: Pair = field(init=False)
 
     def __post_init__(self) -> None:
-        self.function = self.request.lowered.function
+        self.function = self.again = self.request.lowered.function
         self.formals = self.function.param_names
         self.adjoints = Adjoints(self.context, Aliases())
         self.place = self.function.place
@@ -110,12 +111,20 @@ class Maker:
         taped = tuple(n for n in dict.fromkeys(had) if n in set(free))
         kept = ir.Display("tuple", tuple(map(ir.Var, taped)))
         answer = ir.Return(ir.Display("tuple", (value, kept)), self.origin("primal"))
-        fwd = dataclasses.replace(
-            self.function, name=self.pair.fwd.text, body=(*before, answer), doc=""
-        )
+        body = (*self._iterators_refused(taped), *before, answer)
+        fwd = dataclasses.replace(self.function, name=self.pair.fwd.text, body=body, doc="")
         unpack = unpack_tape(self.tape, taped, self.origin("restore"))
         own = tuple(map(ir.Param, (self.tape, *params)))
         return fwd, ir.Function(self.pair.bwd.text, own, (*unpack, *after), self.place)
+
+    def _iterators_refused(self, taped: tuple[str, ...]) -> Iterator[ir.Stmt]:
+        """Checks that nothing is given of which the first run leaves nothing to the second."""
+        taken = frozenset(gone_through(self.again, self.context))
+        for name in taped:
+            given = name in self.formals and name not in self.request.active
+            form = self.context.kind_of(ir.Var(name)).form
+            if given and (form == "other" or (form == "unknown" and name in taken)):
+                yield self.context.check("require_again", (ir.Var(name),), self.origin("primal"))
 
 
 # --------------------------------------------------------------------------------- calls
@@ -240,7 +249,8 @@ class LoopPair(Maker):
         """The pair of the rounds; adjoints of what they only read are added up in place where
         that is sure to be possible."""
         context, steps = self.context, self.plan.steps
-        taken = context.callees.lowered(steps).function.param_names
+        self.again = context.callees.lowered(steps).function
+        taken = self.again.param_names
         params = (*taken[:-2], self.start, self.stop)
         self.steps = ir.Call(
             ir.Ref(steps.__name__, steps), tuple(map(ir.Var, params)), at=self.plan.place
@@ -249,7 +259,7 @@ class LoopPair(Maker):
         self.active = tuple(p for p in params if p in varied)
         indexed = {
             part.base.name
-            for stmt in ir.statements(context.callees.lowered(steps).function.body)
+            for stmt in ir.statements(self.again.body)
             for expr in ir.expressions(stmt)
             for part in ir.walk(expr)
             if isinstance(part, ir.Index) and isinstance(part.base, ir.Var)

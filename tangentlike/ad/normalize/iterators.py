@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
+from ...frontend.naming import noun
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, forms
+from ...ir.kind import UNKNOWN
 from ..context import Context
-from ..loops import may_break, sources_of
+from ..loops import is_call, may_break, sources_of
 from .lengths import Changes
 
 
@@ -173,6 +176,123 @@ def _grown(function: ir.Function) -> set[str]:
     return found
 
 
+def loops_repeatable(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """A function whose loops run through what the reverse sweep can run through again, where that
+    may be an iterator for all that is known: nothing would be left of it.
+
+    before::                            after::
+                                            chosen_items = repeatable(chosen)
+        for k, i in enumerate(chosen):      for k, i in enumerate(chosen_items):
+            s = s * x[i] + k                    s = s * x[i] + k
+
+    What carries derivatives is taken item by item, by position, which no iterator allows; and
+    so is a parameter that a loop runs through by itself (`reversed(xs)`).
+    """
+    if ir.For not in fact(forms, function):
+        return function
+    return _Repeatable(function, wrt, context).rewritten(function)
+
+
+@dataclasses.dataclass
+class _Repeatable(ir.Rewriter):
+    function: ir.Function
+    wrt: tuple[str, ...]
+    context: Context
+    made: list[ir.Stmt] = dataclasses.field(default_factory=list)  # before the present loop
+
+    @functools.cached_property
+    def varied(self) -> frozenset[str]:
+        return self.context.varied(self.function, self.wrt)
+
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        if not isinstance(stmt, ir.For):
+            return None
+        whole = self.nested(stmt)
+        if self.varied.isdisjoint(_named_in(stmt.body)):  # (which the reverse sweep leaves out)
+            return [whole]
+        self.made = []
+        header = self._header(stmt.iter, stmt)
+        return [*self.made, dataclasses.replace(whole, iter=header)]
+
+    def _header(self, iterable: ir.Expr, loop: ir.For, twice: bool = False) -> ir.Expr:
+        match iterable:
+            case ir.Call(args=(source, *start)) if is_call(iterable, enumerate):
+                args = (self._header(source, loop), *start)
+                return dataclasses.replace(iterable, args=args)
+            case ir.Call(args=parts) if is_call(iterable, zip):
+                # (`zip(it, it)` gives pairs of what follows each other in an iterator.)
+                repeated = [parts.count(part) > 1 for part in parts]
+                apart = self.varied.isdisjoint(ir.names_in(iterable))
+                whole = any(repeated) or any(map(ir.is_starred, parts))
+                if all(map(self._may_be_used_up, parts)) or (apart and whole):
+                    return self._named(iterable, loop)
+                args = tuple(self._header(p, loop, r) for p, r in zip(parts, repeated, strict=True))
+                return dataclasses.replace(iterable, args=args)
+        if iterable is loop.iter and isinstance(iterable, ir.Var):
+            known = iterable.name in self.function.param_names
+            if known and self.context.kind_of(iterable).form == "unknown":
+                return iterable
+        return self._named(iterable, loop, twice) if self._may_be_used_up(iterable) else iterable
+
+    def _may_be_used_up(self, source: ir.Expr) -> bool:
+        if isinstance(source, ir.Opaque):
+            return not ir.is_starred(source) and self.varied.isdisjoint(ir.names_in(source))
+        if not isinstance(source, ir.Var) or source.name in self.context.repeatable:
+            return False
+        kind, given = self.context.kind_of(source), source.name in self.function.param_names
+        forms = ("object", "other", "unknown") + ("value",) * (not given)
+        told = kind.form not in forms or kind.spells is not None
+        return not told and source.name not in self.varied
+
+    def _named(self, source: ir.Expr, loop: ir.For, twice: bool = False) -> ir.Expr:
+        """A name for what two loops can go through."""
+        wanted = f"{noun(source)}_items"
+        if isinstance(source, ir.Call):
+            wanted = "pairs" if len(source.args) == 2 else "groups"
+            source = self._bound(f"{wanted}_once", source, loop)
+        asked = twice or not ir.names_in(source).isdisjoint(_named_in(loop.body))
+        args = (source, ir.Const(True)) if asked else (source,)
+        call = ir.Call(self.context.helper("repeatable"), args, at=loop.origin.place)
+        items = self._bound(wanted, call, loop)
+        self.context.repeatable.add(items.name)
+        return items
+
+    def _bound(self, wanted: str, value: ir.Expr, loop: ir.For) -> ir.Var:
+        """A name for a value, before the loop."""
+        name = self.context.fresh(wanted, UNKNOWN, temporary=True)
+        self.made.append(ir.Assign(name, value, loop.origin))
+        return ir.Var(name)
+
+
+def _named_in(block: ir.Block) -> Iterator[str]:
+    """The names that statements read or bind."""
+    for stmt in ir.statements(block):
+        yield from ir.reads(stmt)
+        yield from ir.binds(stmt)
+
+
+def taken_in_turn(iterable: ir.Expr) -> Iterator[ir.Expr]:
+    """What a loop header takes items from, one after the other."""
+    if is_call(iterable, zip) and not any(map(ir.is_starred, iterable.args)):
+        for part in iterable.args:
+            yield from taken_in_turn(part)
+    elif is_call(iterable, enumerate):
+        yield from taken_in_turn(iterable.args[0])
+    else:
+        yield iterable
+
+
+def with_sources(iterable: ir.Expr, made: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
+    """A loop header with other names for what it takes items from."""
+    if is_call(iterable, zip) and iterable not in made:
+        args = tuple(with_sources(part, made) for part in iterable.args)
+        return dataclasses.replace(iterable, args=args)
+    if is_call(iterable, enumerate):
+        args = (with_sources(iterable.args[0], made), *iterable.args[1:])
+        return dataclasses.replace(iterable, args=args)
+    return made.get(iterable, iterable)
+
+
 # --------------------------------------------------------------------------------------------------
 # What may be a dict, for all that is known, where its items are taken one after the other.
 #
@@ -186,7 +306,14 @@ def _grown(function: ir.Function) -> set[str]:
 # things, and says so when it runs. (Parameters are known for what is given.)
 
 _VIEWS = ("items", "keys", "values")
-_TAKING_ITEMS = (zip, enumerate, reversed, sorted, list, tuple, iter, sum, max, min, map, filter)
+_TAKING_ITEMS: tuple[Any, ...] = (zip, enumerate, reversed, sorted, list, tuple, iter, next)
+_TAKING_ITEMS += (sum, max, min, map, filter, any, all)
+
+
+def gone_through(function: ir.Function, context: Context) -> Iterator[str]:
+    """The names whose items a function takes."""
+    for stmt in ir.statements(function.body):
+        yield from _gone_through(stmt, context)
 
 
 def no_dicts_for_their_items(

@@ -52,7 +52,16 @@ _MAY_MAKE_LISTS = (
     *("record_item", "record_item_bar", "field_dot", "saved_attribute", "saved_attribute_bar"),
     *("hooked", "unnested", "spaced_gradient", "gradient_steps_dot", "grid_dot", "cast_like"),
     *("unreduce", "polyval_bar"),
-    *("by_level", "items_into", "live_items", "own", "saved_item", "tie_shares", "broadcast_like"),
+    *(
+        "by_level",
+        "items_into",
+        "live_items",
+        "own",
+        "repeatable",
+        "saved_item",
+        "tie_shares",
+        "broadcast_like",
+    ),
     *(
         f"{name}_bar"
         for name in ("fft", "fftn", "ifft", "ifftn", "irfft", "irfftn", "rfft", "rfftn")

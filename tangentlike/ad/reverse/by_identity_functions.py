@@ -19,9 +19,11 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Parts, Regions
 from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
+from ...frontend.naming import noun
 from ...ir.kind import UNKNOWN, Kind
 from ..context import Context, operation
-from ..loops import sources_of
+from ..loops import is_call
+from ..normalize.iterators import taken_in_turn, with_sources
 from ..normalize.shadow_calls import shadow_method, shadow_names
 from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
@@ -34,6 +36,8 @@ from .recorded import IdentityCosts, Recorder
 from .sweep import ReversedBlock
 
 _LIST = ir.Ref("list", list)
+_LIVE = ir.Ref("live_items", runtime.live_items)
+_REPEATABLE = ir.Ref("repeatable", runtime.repeatable)
 # What writes into an array or a container, and what it holds is undone.
 _UNDONE = (
     runtime.update_in_place,
@@ -99,7 +103,7 @@ class IdentityPreparation(Preparation):
         return [named], dataclasses.replace(store, value=items)
 
     def _items(
-        self, name: str, fn: ir.Ref, args: tuple[ir.Expr, ...], stmt: ir.Stmt
+        self, name: str, fn: ir.Expr, args: tuple[ir.Expr, ...], stmt: ir.Stmt
     ) -> tuple[ir.Stmt, ir.Var]:
         """A name for the items that a function gives, and the statement that binds it."""
         items = ir.Var(self._fresh(name, Kind("list") if fn is _LIST else UNKNOWN))
@@ -107,20 +111,36 @@ class IdentityPreparation(Preparation):
         return ir.Assign(items.name, call, stmt.origin), items
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
-        """What may be a set, a dict, or an iterator is made a list of its items first, unless the
-        loop may write these."""
+        """What may be a set, a dict, or an iterator is made what can be gone through by position,
+        and again by the reverse sweep."""
         before: list[ir.Stmt] = []
-        names: dict[str, ir.Expr] = {}
-        for name in sources_of(stmt.iter):
-            form = self.context.kind_of(ir.Var(name)).form
-            if form not in ("array", "list", "tuple"):
-                # (Keys, and members of sets, are not written.)
-                written = form not in ("dict", "set") and self._writes(stmt.body)
-                fn = self.context.helper("live_items") if written else _LIST
-                named, names[name] = self._items(f"{name}_items", fn, (ir.Var(name),), stmt)
+        made: dict[ir.Expr, ir.Expr] = {}
+        sources = [*taken_in_turn(stmt.iter)]
+        for source in dict.fromkeys(sources):
+            form, items = self.context.kind_of(source).form, source
+            if is_call(source, zip):  # (of `*rows`)
+                named, items = self._items("pairs", source.fn, source.args, stmt)
                 before.append(named)
-        iterable = ir.substitute(stmt.iter, names) if names else stmt.iter
+            elif not isinstance(source, ir.Var | ir.Opaque) or form in ("array", "list", "tuple"):
+                continue
+            # (Keys, and members of sets, are not written.)
+            keys, written = form in ("dict", "set"), self._writes(stmt.body)
+            beside = sources.count(source) > 1 or self._is_used_beside(items, stmt)
+            asked = beside and not keys
+            ways = [(_REPEATABLE, (ir.Const(True),) if asked else ())] * (asked or not written)
+            ways = [(_LIST, ())] if keys else [*ways, *[(_LIVE, ())] * written]
+            for fn, more in ways:
+                named, items = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
+                before.append(named)
+            made[source] = items
+        iterable = with_sources(stmt.iter, made)
         return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
+
+    def _is_used_beside(self, source: ir.Expr, loop: ir.For) -> bool:
+        """Whether there is more than a loop that reads what it takes items from."""
+        names = ir.names_in(source)
+        others = (s for s in ir.statements(self.facts.function.body) if s is not loop)
+        return any(not names.isdisjoint(ir.reads(stmt)) for stmt in others)
 
     def _is_written_in(self, body: ir.Block, sequence: str) -> bool:
         """(A number that is read of an array is another object each time.)"""

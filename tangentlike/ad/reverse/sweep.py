@@ -254,10 +254,11 @@ class Sweep:
         if not isinstance(iterable, ir.Var):
             keyed = self.context.kind_of(iterable).form in ("set", "dict")
             return ir.Call(ir.Ref("list", list), (iterable,)) if keyed else iterable
-        if iterable.name in self.presence.active:
+        if iterable.name in self.presence.active or iterable.name in self.context.repeatable:
             return iterable
         made_here = iterable.name not in self.facts.function.param_names
-        if made_here and self.context.kind_of(iterable).form in ("unknown", "value"):
+        form = self.context.kind_of(iterable).form
+        if form == "set" or (made_here and form in ("unknown", "value")):
             return ir.Call(ir.Ref("list", list), (iterable,))
         return iterable
 
