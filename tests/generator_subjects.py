@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tests.generator_changes import AGAIN, CHANGED, DECLINED
 from tests.generator_handed import HANDED
+from tests.generator_iterators import ITERATED
 from tests.generator_subject import Lines, Subject
 
 MODULES = Subject(
@@ -797,6 +798,7 @@ SUBJECTS: dict[str, Subject] = {
     "again": AGAIN,
     "declined": DECLINED,
     "handed": HANDED,
+    "iterated": ITERATED,
 }
 
 

@@ -45,6 +45,12 @@ _UNDONE = (
 )
 
 
+def _is_read(items: ir.Expr, block: ir.Block, loop: ir.For) -> bool:
+    """Whether statements besides a loop read what it takes items from."""
+    names, others = ir.names_in(items), (s for s in ir.statements(block) if s is not loop)
+    return any(not names.isdisjoint(ir.reads(stmt)) for stmt in others)
+
+
 class IdentityPreparation(Preparation):
     """Updates and loops in the form that is right for whatever the names stand for."""
 
@@ -125,22 +131,22 @@ class IdentityPreparation(Preparation):
                 continue
             # (Keys, and members of sets, are not written.)
             keys, written = form in ("dict", "set"), self._writes(stmt.body)
-            beside = sources.count(source) > 1 or self._is_used_beside(items, stmt)
-            asked = beside and not keys
-            ways = [(_REPEATABLE, (ir.Const(True),) if asked else ())] * (asked or not written)
+            # (Of what the loop writes all items are taken at once: nobody else may take some.)
+            around = self.facts.function.body if written else stmt.body
+            asked = sources.count(source) > 1 or _is_read(items, around, stmt)
+            ways: list[tuple[ir.Ref, tuple[ir.Expr, ...]]] = []
+            if asked or not written:
+                ways = [(_REPEATABLE, (ir.Const(True),) if asked else ())]
             ways = [(_LIST, ())] if keys else [*ways, *[(_LIVE, ())] * written]
             for fn, more in ways:
-                named, items = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
+                named, taken = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
                 before.append(named)
+                items = taken
+                if fn is _REPEATABLE:
+                    self.context.repeatable.add(taken.name)
             made[source] = items
         iterable = with_sources(stmt.iter, made)
         return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
-
-    def _is_used_beside(self, source: ir.Expr, loop: ir.For) -> bool:
-        """Whether there is more than a loop that reads what it takes items from."""
-        names = ir.names_in(source)
-        others = (s for s in ir.statements(self.facts.function.body) if s is not loop)
-        return any(not names.isdisjoint(ir.reads(stmt)) for stmt in others)
 
     def _is_written_in(self, body: ir.Block, sequence: str) -> bool:
         """(A number that is read of an array is another object each time.)"""

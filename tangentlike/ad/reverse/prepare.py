@@ -21,7 +21,7 @@ from ...analysis.structure import Structure
 from ...frontend.naming import noun
 from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
-from ...ir.kind import BOOL, INT, Kind
+from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ...rules.index_kinds import key_parts
 from ..context import Context, of_sets, operation
 from ..loops import SIZED, indexed, may_break, sources_of
@@ -199,10 +199,28 @@ class Preparation(ir.Rewriter):
         listed, stmt = self._with_listed_sets(stmt, written)
         forms = [*map(self._form, sources_of(stmt.iter))]
         if "dict" not in forms and len(written) > len(listed):
-            stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
+            if self.context.repeatable.issuperset(written):
+                stmt = self._with_items_named(stmt)
+            else:
+                stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if may_break(stmt.body):
             return [*listed, *self._counted(stmt, "count")]
         return [*listed, self.inside(stmt)]
+
+    def _with_items_named(self, stmt: ir.For) -> ir.For:
+        """A loop whose items get their names in statements of their own, as in `indexed`, but are
+        taken one by one: how many an iterator gives it does not say."""
+        named: list[ir.Stmt] = []
+
+        def item(target: ir.Target) -> ir.Target:
+            if isinstance(target, tuple):
+                return tuple(map(item, target))
+            taken = self._fresh(f"{target}_item", self.context.kinds.get(target, UNKNOWN))
+            named.append(ir.Assign(target, ir.Var(taken), stmt.origin))
+            return taken
+
+        target = item(stmt.target)
+        return dataclasses.replace(stmt, target=target, body=(*named, *stmt.body))
 
     def _with_listed_sets(self, stmt: ir.For, written: list[str]) -> tuple[list[ir.Stmt], ir.For]:
         """Lists of the sets that a loop runs through and that something changes, and the loop

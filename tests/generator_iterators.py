@@ -1,0 +1,68 @@
+"""Loops through what may be gone through once: iterators that only the run knows."""
+
+from __future__ import annotations
+
+from tests.generator_subject import Subject
+
+ITERATED = Subject(
+    (
+        ("for k1 in np.ndindex(*<V>.shape):", "    <Y> = <Y> * <V>[k1] + 0.1"),
+        ("for k1 in MADE['places']():", "    <S> = <S> * 0.5 + <V>[k1] * <S>"),
+        ("for k1, k2 in enumerate(MADE['places']()):", "    <V>[k2] = <V>[k2] * 0.5 + <S> * k1"),
+        (
+            "p = MADE['places']()",
+            "for k1, k2 in zip(p, p):",
+            "    <Y> = <Y> * <V>[k1] + <W>[k2]",
+        ),
+        (
+            "p = MADE['places']()",
+            "for k1 in p:",
+            "    <S> = <S> * <V>[k1]",
+            "    if <C>:",
+            "        break",
+            "for k1 in p:",
+            "    <Y> = <Y> * <V>[k1] + 0.2",
+        ),
+        (
+            "p = [MADE['places'](), MADE['listed']()]",
+            "for q in p:",
+            "    for k1 in q:",
+            "        <Y> = <Y> * 0.5 + <V>[k1] * <Y>",
+        ),
+        ("p = numbered(<V>, MADE['places']())", "<X> = <V> * p"),
+        ("<X> = <V> * numbered(<V>, iter([0, 2, 3])) + numbered(<W>, [1, 2])",),
+        ("for k1 in {0, 2, 3}:", "    <Y> = <Y> * <V>[k1] + 0.3"),
+        (
+            "p = MADE['places']()",
+            "q = list(itertools.islice(p, 2))",
+            "<X> = <V>[q[0]] * <W> + <V>[next(p)]",
+        ),
+        (
+            "with io.StringIO('0\\n2\\n') as p:",
+            "    for k1 in p:",
+            "        <Y> = <Y> * <V>[int(k1)] + 0.1",
+        ),
+        (
+            "for v1, k1 in zip(<V> * 1.0, MADE['places']()):",
+            "    <Y> = <Y> * v1 + <W>[k1]",
+        ),
+        ("for k1 in MADE['shuffled']:", "    <S> = <S> * <V>[k1] + 0.2 * <S>"),
+        ("<Y> = np.prod([<V>[k1] + 1.0 for k1 in MADE['places']()])",),
+    ),
+    (
+        ("itertools.", "import itertools\n"),
+        ("io.", "import io\n"),
+        (
+            "numbered(",
+            "def numbered(x, places):\n    t = 1.0\n    for k, i in enumerate(places):\n"
+            "        t = t * x[i] + 0.1 * k\n    return t\n",
+        ),
+        (
+            "MADE",
+            "def places():\n    yield 0\n    yield 2\n    yield 1\n\n\n"
+            "class Shuffled:\n    def __init__(self):\n        self.first = 0\n\n"
+            "    def __iter__(self):\n        return iter([0, 2, 1])\n\n\n"
+            "MADE = {'places': places, 'listed': lambda: [3, 0], 'shuffled': Shuffled()}\n",
+        ),
+    ),
+)
