@@ -56,6 +56,7 @@ FEATURES: dict[str, frozenset[str]] = {
     "changed": FUNCTIONAL | {"writes", "views", "changed"},
     "again": FUNCTIONAL | {"writes", "views", "calls that write", "again"},
     "handed": FUNCTIONAL | {"writes", "views", "handed"},
+    "iterated": FUNCTIONAL | {"writes", "iterated"},
     "declined": frozenset({"loops", "writes", "declined"}),
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
