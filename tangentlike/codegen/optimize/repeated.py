@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from ... import ir
+from ...rules import iterator_programs
 from ...rules.index_kinds import key_parts
 from .algebra import DIV, MUL, NEG, Product, build, product_of
 from .analyses import Asking
@@ -45,11 +46,15 @@ def share_values(function: ir.Function, facts: Facts) -> ir.Function:
     return _Sharing(function, facts).rewritten(function)
 
 
-# Cheap to make again, and objects of their own.
+# Cheap to make again, and objects of their own: what is `repeatable` keeps what one loop takes.
 _MADE = words(
     "zeros_like ones_like full_like empty_like zeros ones full empty eye arange array copy shape "
-    "ndim size expand_dims"
+    "ndim size expand_dims repeatable live_items first_items"
 )
+
+
+# The modules of functions to which iterators may be given, which leave nothing to a second call.
+_TAKING = ("builtins", "itertools", "functools", iterator_programs.__name__)
 
 
 @ir.of_node
@@ -113,6 +118,8 @@ class _Sharing(Asking):
         """Whether a call computes a new value that is worth a name."""
         assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
         if (runtime_name(call.fn.obj) or numpy_name(call.fn.obj)) in _MADE:
+            return False
+        if getattr(call.fn.obj, "__module__", None) in _TAKING:
             return False
         silent = expr_effect(call, self.facts, True).silent
         return silent and not sources(call, self.facts, True)
