@@ -229,7 +229,7 @@ def test_given(f, make):
 @pytest.mark.parametrize("f", [counted, beside_a_list, of_both], ids=lambda f: f.__name__)
 def test_a_text_for_any_arguments(f):
     """Which is shown before any call."""
-    text = tl.grad(f).__tangentlike__.derive().for_any_types.text
+    text = tl.grad(f).__tangentlike__.derive().settled().text
     shown = loaded(text, f"{f.__name__} for any", dict(globals()))[f"{f.__name__}_grad"]
     np.testing.assert_allclose(shown(X, places()), differences(f, X, places), rtol=1e-6)
     np.testing.assert_allclose(shown(X, [2, 3]), differences(f, X, lambda: [2, 3]), rtol=1e-6)

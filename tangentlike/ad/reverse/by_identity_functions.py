@@ -131,19 +131,15 @@ class IdentityPreparation(Preparation):
                 continue
             # (Keys, and members of sets, are not written.)
             keys, written = form in ("dict", "set"), self._writes(stmt.body)
-            # (Of what the loop writes all items are taken at once: nobody else may take some.)
-            around = self.facts.function.body if written else stmt.body
-            asked = sources.count(source) > 1 or _is_read(items, around, stmt)
-            ways: list[tuple[ir.Ref, tuple[ir.Expr, ...]]] = []
-            if asked or not written:
-                ways = [(_REPEATABLE, (ir.Const(True),) if asked else ())]
-            ways = [(_LIST, ())] if keys else [*ways, *[(_LIVE, ())] * written]
+            # (All items are taken at once: nobody else may take some.)
+            asked = sources.count(source) > 1 or _is_read(items, self.facts.function.body, stmt)
+            ways: list[tuple[ir.Ref, tuple[ir.Expr, ...]]]
+            ways = [(_LIST if keys or not written else _LIVE, ())]
+            if asked and not keys:
+                ways.insert(0, (_REPEATABLE, (ir.Const(True),)))
             for fn, more in ways:
-                named, taken = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
+                named, items = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
                 before.append(named)
-                items = taken
-                if fn is _REPEATABLE:
-                    self.context.repeatable.add(taken.name)
             made[source] = items
         iterable = with_sources(stmt.iter, made)
         return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
