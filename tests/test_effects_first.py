@@ -422,3 +422,116 @@ def test_sums_are_not_made_after_what_writes_their_terms(fn):
     x = np.array([0.3, 0.7, 0.2])
     assert tl.value_and_grad(fn)(x)[0] == fn(x)
     tl.check_grads(fn, (x,), order=2)
+
+
+# ------------------------------------------------------------- functions that a helper is given
+
+
+class Tally:
+    def __init__(self):
+        self.seen, self.total = [], 0.0
+
+    def note(self, v):
+        self.seen.append(v * v)
+        self.total += v
+        return v > 100.0
+
+    def __call__(self, v):
+        return self.note(v)
+
+    def is_large(self, v):
+        return v * v > 1.0
+
+
+def any_of(f, xs):
+    return any(f(v) for v in xs)
+
+
+def any_of_helper(f, xs):
+    return any_of(f, xs)
+
+
+def any_noted(tally, xs):
+    return any(tally.note(v) for v in xs)
+
+
+def noted_by_a_method(x):
+    tally = Tally()
+    any_of(tally.note, x)
+    return sum(tally.seen) + tally.total
+
+
+def noted_by_an_object(x):
+    tally = Tally()
+    any_of(tally, x)
+    return sum(tally.seen)
+
+
+def noted_of_an_object(x):
+    tally = Tally()
+    any_noted(tally, x)
+    return sum(tally.seen)
+
+
+def noted_by_a_closure(x):
+    seen = []
+
+    def note(v):
+        seen.append(v * v)
+        return False
+
+    any_of(note, x)
+    return sum(seen)
+
+
+def noted_in_a_test(x):
+    tally = Tally()
+    if any_of_helper(tally.note, x):
+        return np.sum(x)
+    return sum(tally.seen)
+
+
+GIVEN_WRITERS = [noted_by_a_method, noted_by_an_object, noted_of_an_object, noted_by_a_closure]
+GIVEN_WRITERS += [noted_in_a_test]
+
+
+@pytest.mark.parametrize("fn", GIVEN_WRITERS, ids=lambda fn: fn.__name__)
+def test_a_helper_that_is_given_what_writes(fn):
+    """In code that carries no derivatives no statement of the helper says so."""
+    for run in (lambda: tl.grad(fn)(X), lambda: tl.jvp(fn, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="may write its arguments"):
+            run()
+
+
+def asked_by_a_method(x):
+    tally = Tally()
+    return np.sum(x**2) * (2.0 if any_of(tally.is_large, x) else 1.0)
+
+
+def asked_by_a_closure(x):
+    return np.sum(x**2) * (2.0 if any_of(lambda v: v > x[0], x) else 1.0)
+
+
+NEAR = {0: [1, 2], 1: [3], 2: [3], 3: []}
+
+
+def found_in_a_graph(x):
+    seen, total = set(), 0.0
+
+    def reaches(n):
+        if n in seen:
+            return False
+        seen.add(n)
+        return n == 3 or any(reaches(m) for m in NEAR[n])
+
+    for n in range(3):
+        if reaches(n):
+            total = total * x[n] + x[n] ** 2
+    return total
+
+
+@pytest.mark.parametrize(
+    "fn", [asked_by_a_method, asked_by_a_closure, found_in_a_graph], ids=lambda fn: fn.__name__
+)
+def test_a_helper_that_is_given_what_writes_nothing_but_sets(fn):
+    tl.check_grads(fn, (X,), order=2)

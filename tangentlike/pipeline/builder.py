@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import ir
@@ -12,7 +12,7 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
 from ..ad.normalize.common import logistic_functions, share_loads
-from ..ad.normalize.effects_first import effects_first
+from ..ad.normalize.effects_first import Apart, effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.iterators import loops_repeatable
 from ..ad.normalize.shadow_calls import (
@@ -36,7 +36,7 @@ from ..ad.reverse.functions import Primal, Reverse, reverse
 from ..ad.reverse.pairs import CallConversion, reverse_pair, writing_calls
 from ..ad.reverse.prepare import Preparation
 from ..ad.reverse.statements import updates_as_stores
-from ..ad.specialize.callees import Callees, Pair, is_checkpointed
+from ..ad.specialize.callees import Callees, Pair, bind_surely, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
 from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
@@ -170,36 +170,32 @@ class Builder:
         def kind(expr: ir.Expr) -> Kind:
             return kind_of(expr, self._kinds(lowered.function, given), self.book)
 
-        def writes(call: ir.Call) -> bool:
-            if not isinstance(call.fn, ir.Ref) or not self.book.is_callee(call.fn.obj):
-                return False
-            effects = self.callees.effects_here(call, kind)
-            return effects is not None and bool(effects.written)
-
-        read = effects_first(lowered, writes, self._changes, kind)
+        read = effects_first(lowered, functools.partial(self._writes, kind), self._changes, kind)
         return read if read is lowered else self.methods.resolved(read, given)
 
-    def _changes(self, obj: Any) -> bool:
-        """Whether a function may write what it is given, itself or by handing on `*args`."""
+    def _writes(self, kind: Callable[[ir.Expr], Kind], call: ir.Call) -> tuple[ir.Expr, ...]:
+        """What the call of a user's function writes of what it is given; itself if that is not
+        sure."""
+        if not isinstance(call.fn, ir.Ref) or not self.book.is_callee(call.fn.obj):
+            return ()
+        effects = self.callees.effects_here(call, kind)
+        written = frozenset[str]() if effects is None else effects.written
+        given = bind_surely(call) if written else {}
+        return tuple(given.get(name, call) for name in sorted(written))
+
+    def _changes(self, obj: Any, cls: type | None = None) -> frozenset[str]:
+        """The parameters that a function may write, itself, or those of a function to which it
+        hands on `*args`, or of another method of the class `cls` of its first argument."""
         asked, pending = set(), [obj]
         while pending:
             fn = pending.pop()
             effects = self.callees.effects(fn) if self.book.is_callee(fn) else None
             if effects is not None and effects.written:
-                return True
+                return effects.written
             if effects is not None and id(fn) not in asked:
                 asked.add(id(fn))
-                pending += self._handed_on(self.body(fn))
-        return False
-
-    def _handed_on(self, function: ir.Function) -> list[Any]:
-        """The functions that another one gives all of some arguments, `fn(*args)`."""
-        return [
-            part.fn.obj
-            for part in ir.walk_block(function.body)
-            if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)
-            if any(map(ir.is_starred, part.args))
-        ]
+                pending += _handed_on(self.body(fn), cls)
+        return frozenset()
 
     def lasting(self, lowered: Lowered, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
         """What is known of the arguments, and of all that they hold, while the function runs. What
@@ -517,11 +513,43 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         read = converted or function
         refuse_keys_in_calls(read, varied, active, context.sources(), followed)
+        self._refuse_hidden_effects(function, varied, context.kind_of, set())
         self.outside.refuse_unasked(read, varied, frozenset(active), context.sources(), followed)
         cuts = cuts_made()
         if cuts is not None and cuts.made:
             followed = {*followed, *writing_calls(read, frozenset(active), context)}
             refuse_cut_callees(read, varied(), active, cuts, self._keeps_effects, followed)
+
+    def _refuse_hidden_effects(
+        self,
+        function: ir.Function,
+        varied: Callable[[], frozenset[str]] | None,
+        kind: Callable[[ir.Expr], Kind],
+        seen: set[Any],
+        writers: frozenset[str] = frozenset(),
+    ) -> None:
+        """Refuse calls of what varies whose functions have code without derivatives that writes, by
+        functions that they are given, too: `writers` are the parameters that stand for those."""
+        apart = Apart(function, functools.partial(self._writes, kind), self._changes, kind, writers)
+        if varied is None:
+            apart.refuse_hidden()
+        stmts = ir.statements(function.body)
+        parts = (part for stmt in stmts for expr in ir.expressions(stmt) for part in ir.walk(expr))
+        for call in parts:
+            if not (isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)):
+                continue
+            if not self.book.is_callee(call.fn.obj):
+                continue
+            if varied is not None and ir.names_in(call).isdisjoint(varied()):
+                continue
+            given, actuals = self.callees.kinds_given(call, kind), bind_surely(call)
+            handed = frozenset(p for p, value in actuals.items() if apart.is_writer(value))
+            key = (id(call.fn.obj), frozenset(given.items()), handed)
+            if key not in seen:
+                seen.add(key)
+                body = self.body(call.fn.obj)
+                inside = functools.partial(kind_of, kinds=self._kinds(body, given), book=self.book)
+                self._refuse_hidden_effects(body, None, inside, seen, handed)
 
     def _keeps_effects(self, obj: Any) -> bool:
         """Whether the whole of a function does no more to its arguments than what is left of it
@@ -796,3 +824,14 @@ def _meant(stmt: ir.Stmt) -> frozenset[str]:
     that only counts its rounds are not among them."""
     counts = isinstance(stmt, ir.For) and isinstance(stmt.target, str)
     return ir.reads(stmt).union(() if counts else ir.binds(stmt))
+
+
+def _handed_on(function: ir.Function, cls: type | None) -> Iterator[Any]:
+    """The functions that another one gives all of some arguments, `fn(*args)`, and the methods of
+    its first argument, of the class `cls`, that it calls."""
+    for part in ir.walk_block(function.body):
+        match part:
+            case ir.Call(ir.Ref(obj=obj), args) if any(map(ir.is_starred, args)):
+                yield obj
+            case ir.Call(ir.Attribute(ir.Var(name), method)) if name in function.param_names[:1]:
+                yield getattr(cls, method, None)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import gast
@@ -39,39 +39,64 @@ from ...ir.rewrite import unless_same
 from ...rules.index_kinds import key_parts
 from ..context import Context
 
+# The parameters that a function writes; the class of its first argument, if that is known.
+Changes = Callable[..., frozenset[str]]
 _OF_PYTHON = (list, dict, set, str)  # what their methods write is known
 
 
 def effects_first(
     lowered: Lowered,
-    writes: Callable[[ir.Call], bool],
-    changes: Callable[[Any], bool],
+    writes: Callable[[ir.Call], Collection[ir.Expr]],
+    changes: Changes,
     kind: Callable[[ir.Expr], Kind],
 ) -> Lowered:
     """A function in which what a test or comparison calls writes nothing. `writes` says of a call
     of a user's function whether it writes what it is given, `changes` whether the function ever
     does; `kind` is what is known of an expression."""
-    apart = _Apart(lowered.function, writes, changes, kind)
+    apart = Apart(lowered.function, writes, changes, kind)
     if not any(map(apart.hides, ir.statements(lowered.function.body))):
         return lowered
     body = ir.rewrite(lowered.function.body, after=apart.statement)
     return lowered.with_body(body, apart.made)
 
 
-class _Apart:
+class Apart:
+    """What the calls in expressions of a function write; `given` are parameters that stand for
+    functions which do."""
+
     def __init__(
         self,
         function: ir.Function,
-        writes: Callable[[ir.Call], bool],
-        changes: Callable[[Any], bool],
+        writes: Callable[[ir.Call], Collection[ir.Expr]],
+        changes: Changes,
         kind: Callable[[ir.Expr], Kind],
+        given: frozenset[str] = frozenset(),
     ) -> None:
+        self.function = function
+        self.given = given
         self.writes_argument = writes
         self.changes = changes
         self.kind = kind
         self.names = functools.cache(lambda: names_of(function))
         self.mentioned = functools.cache(lambda: _mentioned(function))
         self.made: set[str] = set()
+
+    def refuse_hidden(self) -> None:
+        """Refuse code without derivatives that calls what writes, known by the caller alone:
+        `any(f(v) for v in xs)`, of a parameter `f`."""
+        for stmt in ir.statements(self.function.body):
+            self.hides(stmt)
+
+    def is_writer(self, expr: ir.Expr) -> bool:
+        """Whether what is passed on is a function that writes."""
+        match expr:
+            case ir.Var(name):
+                return name in self.given
+            case ir.Ref(obj=obj) | ir.Call(ir.Ref(obj=functools.partial), (ir.Ref(obj=obj), *_)):
+                return bool(self.changes(obj))
+            case ir.Attribute() | Closure():
+                return self._may_write(self._called_by(ir.Call(expr, ())))
+        return False
 
     def hides(self, stmt: ir.Stmt) -> bool:
         """Whether a call that writes stands inside of an expression of the statement."""
@@ -222,12 +247,12 @@ class _Apart:
                 return self._method_writes(base, name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
-                return known or self.writes_argument(expr)
+                return known or bool(self.writes_argument(expr))
             case ir.Call(Closure(names=names, values=values, body=body)):
                 meaning = dict(zip(names, values, strict=True))
                 return self._writes_inside(ir.substitute(body, meaning))
             case ir.Call(ir.Call(ir.Ref(obj=functools.partial), (ir.Ref() as fn, *_))):
-                return self.changes(fn.obj)
+                return bool(self.changes(fn.obj))
             case ir.Call():
                 return True  # (a function that only the running program knows)
         return False
@@ -239,7 +264,9 @@ class _Apart:
     def _method_writes(self, base: ir.Expr, name: str, given: Sequence[Kind]) -> bool:
         classes, kind = self._classes(base), self.kind(base)
         if classes:
-            return bool(given) or any(self.changes(getattr(cls, name, None)) for cls in classes)
+            return bool(given) or any(
+                self.changes(getattr(cls, name, None), cls) for cls in classes
+            )
         # (Of what holds no derivatives, too: indices that are popped are put back in reverse.)
         if name in MUTATING_METHODS or kind.form not in ("unknown", "object"):
             return name in MUTATING_METHODS
@@ -266,7 +293,8 @@ class _Apart:
         if not code.names or ("." not in code.text and "(" not in code.text):
             return
         inside = (*code.refs, *(part for value in code.values for part in ir.walk(value)))
-        found = [ref.text for ref in inside if isinstance(ref, ir.Ref) and self.changes(ref.obj)]
+        refs = (ref for ref in inside if isinstance(ref, ir.Ref))
+        found = [ref.text for ref in refs if not self._are_sets(map(ir.Var, self.changes(ref.obj)))]
         found = found or [text for call, text in self._calls(code) if self._may_write(call)]
         if found:
             raise UnsupportedError(
@@ -275,6 +303,18 @@ class _Apart:
                 place,
                 "Call it in a statement of its own before this one.",
             )
+
+    def _are_sets(self, written: Iterable[ir.Expr]) -> bool:
+        """Whether all that a function writes are sets, which hold no derivatives: what was seen. Of
+        a parameter that items are added to the callers know that; they ask again."""
+        return all(self.kind(e).form == "set" or self._may_be_set(e) for e in written)
+
+    def _may_be_set(self, expr: ir.Expr) -> bool:
+        name = expr.name if isinstance(expr, ir.Var) else ""
+        if name not in self.function.param_names or self.kind(expr).form != "unknown":
+            return False
+        parts = (p for stmt in self.mentioned().get(name, ()) for p in ir.walk_statement(stmt))
+        return any(isinstance(p, ir.Call) and p.fn == ir.Attribute(expr, "add") for p in parts)
 
     def _may_write(self, call: ir.Expr) -> bool:
         """Whether a call in such code writes; one of which only the run knows the function does,
@@ -288,12 +328,20 @@ class _Apart:
             unknown = unknown and not self._classes(fn.base)
         else:
             unknown = isinstance(fn, ir.Var | ir.Index)
+        match call:
+            case ir.Call(ir.Call(ir.Ref(obj=functools.partial), (ir.Ref() as own, *first), words)):
+                call = ir.Call(own, (*first, *call.args), (*words, *call.kwargs), call.at)
+        written = self.writes_argument(call) if isinstance(call, ir.Call) else ()
+        if written and self._are_sets(written):
+            return False
         return self._comes_from_writing(fn) if unknown else self._writes(call)
 
     def _comes_from_writing(self, fn: ir.Expr) -> bool:
         names, seen = list(ir.names_in(fn)), set(ir.names_in(fn))
         while names:
             name = names.pop()
+            if name in self.given:
+                return True
             for stmt in self.mentioned().get(name, ()):
                 for part in ir.walk_statement(stmt):
                     if isinstance(part, ir.Ref) and self.changes(part.obj):
