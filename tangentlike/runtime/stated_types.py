@@ -152,7 +152,7 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     if name in ("object", "function"):
         return name == "object" or callable(x)
     if name == "Iterator":
-        return hasattr(x, "__next__")
+        return hasattr(type(x), "__next__")
     return text in (type(x).__name__, getattr(x, "__name__", ""), repr(x))
 
 
