@@ -263,8 +263,8 @@ def require_plain_keys(items: Any, pairs: bool = False) -> None:
 def has_own(x: Any, name: str) -> bool:
     """Whether an object itself has an attribute of this name, beside what its class has.
 
-    >>> has_own(types.SimpleNamespace(w=1.0), "w")
-    True
+    >>> has_own(np.float64(1.0), "real")
+    False
     """
     return name in getattr(x, "__dict__", ())
 
