@@ -219,7 +219,9 @@ def test_what_nothing_changes_stays_the_same_object(monkeypatch: pytest.MonkeyPa
 LEFT_FOR_THE_COLLECTOR = """
 import gc
 import tangentlike as tl
+from tangentlike.rules.book import default_book
 from tests.test_transform_growth import recurrence
+default_book()
 gc.collect()
 gc.disable()
 print(len(tl.value_and_grad(recurrence).source), gc.collect())

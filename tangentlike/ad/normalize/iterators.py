@@ -212,13 +212,14 @@ class _Repeatable(ir.Rewriter):
             return [whole]
         self.made = []
         header = self._header(stmt.iter, stmt)
-        return [*self.made, dataclasses.replace(whole, iter=header)]
+        if header is not stmt.iter:
+            whole = dataclasses.replace(whole, iter=header)
+        return [*self.made, whole]
 
     def _header(self, iterable: ir.Expr, loop: ir.For, twice: bool = False) -> ir.Expr:
         match iterable:
             case ir.Call(args=(source, *start)) if is_call(iterable, enumerate):
-                args = (self._header(source, loop), *start)
-                return dataclasses.replace(iterable, args=args)
+                return _with_args(iterable, [self._header(source, loop), *start])
             case ir.Call(args=parts) if is_call(iterable, zip):
                 # (`zip(it, it)` gives pairs of what follows each other in an iterator.)
                 repeated = [parts.count(part) > 1 for part in parts]
@@ -226,8 +227,8 @@ class _Repeatable(ir.Rewriter):
                 whole = any(repeated) or any(map(ir.is_starred, parts))
                 if all(map(self._may_be_used_up, parts)) or (apart and whole):
                     return self._named(iterable, loop)
-                args = tuple(self._header(p, loop, r) for p, r in zip(parts, repeated, strict=True))
-                return dataclasses.replace(iterable, args=args)
+                pairs = zip(parts, repeated, strict=True)
+                return _with_args(iterable, [self._header(p, loop, r) for p, r in pairs])
         if iterable is loop.iter and isinstance(iterable, ir.Var):
             known = iterable.name in self.function.param_names
             if known and self.context.kind_of(iterable).form == "unknown":
@@ -262,6 +263,11 @@ class _Repeatable(ir.Rewriter):
         name = self.context.fresh(wanted, UNKNOWN, temporary=True)
         self.made.append(ir.Assign(name, value, loop.origin))
         return ir.Var(name)
+
+
+def _with_args(call: ir.Call, args: list[ir.Expr]) -> ir.Call:
+    new = ir.unless_same(args, call.args)
+    return call if new is call.args else dataclasses.replace(call, args=new)
 
 
 def _named_in(block: ir.Block) -> Iterator[str]:

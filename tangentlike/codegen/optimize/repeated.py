@@ -9,6 +9,7 @@ b_bar = -y_bar * (y / b)        becomes   b_bar = -x_bar * y
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -60,18 +61,18 @@ _TAKING = ("builtins", "itertools", "functools", iterator_programs.__name__)
 @ir.of_node
 def _calls(stmt: ir.Stmt) -> tuple[ir.Call, ...]:
     """The calls of functions with a name that a statement surely makes."""
+    return tuple(call for expr in ir.expressions(stmt) for call in _made(expr))
 
-    def made(expr: ir.Expr) -> Iterator[ir.Call]:
-        if isinstance(expr, ir.Lazy | ir.Opaque):
-            return
-        match expr:
-            case ir.Call(fn=ir.Ref(text=text), args=(_, *_)):
-                if text.replace(".", "").isidentifier():
-                    yield expr
-        for part in ir.children(expr):
-            yield from made(part)
 
-    return tuple(call for expr in ir.expressions(stmt) for call in made(expr))
+def _made(expr: ir.Expr) -> Iterator[ir.Call]:
+    if isinstance(expr, ir.Lazy | ir.Opaque):
+        return
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text), args=(_, *_)):
+            if text.replace(".", "").isidentifier():
+                yield expr
+    for part in ir.children(expr):
+        yield from _made(part)
 
 
 class _Sharing(Asking):
@@ -154,12 +155,14 @@ class _Sharing(Asking):
             del out[at]
             out.insert(first, ir.Assign(name, whole, stmt.origin))
 
-        def replaced(expr: ir.Expr) -> ir.Expr:
-            if isinstance(expr, ir.Call) and self._whole(expr) == whole:
-                return ir.Var(name)
-            return ir.rebuild(expr, replaced)
+        named = functools.partial(self._named, whole=whole, name=name)
+        self._rewrite(first + 1, named, name, read, out)
 
-        self._rewrite(first + 1, replaced, name, read, out)
+    def _named(self, expr: ir.Expr, whole: ir.Expr, name: str) -> ir.Expr:
+        """An expression that reads the name of a value in place of computing it."""
+        if isinstance(expr, ir.Call) and self._whole(expr) == whole:
+            return ir.Var(name)
+        return ir.rebuild(expr, lambda part: self._named(part, whole, name))
 
     def _share_quotient(self, at: int, name: str, quotient: ir.Call, out: list[ir.Stmt]) -> None:
         over, under = quotient.args
