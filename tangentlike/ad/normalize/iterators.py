@@ -247,7 +247,7 @@ class _Repeatable(ir.Rewriter):
 
     def _named(self, source: ir.Expr, loop: ir.For, twice: bool = False) -> ir.Expr:
         """A name for what two loops can go through."""
-        wanted = f"{noun(source)}_items"
+        wanted = items_name(source)
         if isinstance(source, ir.Call):
             wanted = "pairs" if len(source.args) == 2 else "groups"
             source = self._bound(f"{wanted}_once", source, loop)
@@ -263,6 +263,11 @@ class _Repeatable(ir.Rewriter):
         name = self.context.fresh(wanted, UNKNOWN, temporary=True)
         self.made.append(ir.Assign(name, value, loop.origin))
         return ir.Var(name)
+
+
+def items_name(source: ir.Expr) -> str:
+    """How the items are called that a loop takes of something."""
+    return f"{source.name if isinstance(source, ir.Var) else noun(source)}_items"
 
 
 def _with_args(call: ir.Call, args: list[ir.Expr]) -> ir.Call:

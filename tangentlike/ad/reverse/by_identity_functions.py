@@ -19,11 +19,10 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Parts, Regions
 from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
-from ...frontend.naming import noun
 from ...ir.kind import UNKNOWN, Kind
 from ..context import Context, operation
 from ..loops import is_call
-from ..normalize.iterators import taken_in_turn, with_sources
+from ..normalize.iterators import items_name, taken_in_turn, with_sources
 from ..normalize.shadow_calls import shadow_method, shadow_names
 from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
@@ -138,7 +137,7 @@ class IdentityPreparation(Preparation):
             if asked and not keys:
                 ways.insert(0, (_REPEATABLE, (ir.Const(True),)))
             for fn, more in ways:
-                named, items = self._items(f"{noun(source)}_items", fn, (items, *more), stmt)
+                named, items = self._items(items_name(source), fn, (items, *more), stmt)
                 before.append(named)
             made[source] = items
         iterable = with_sources(stmt.iter, made)
