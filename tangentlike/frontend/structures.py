@@ -180,7 +180,7 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     closed = not callable(value) and not hasattr(type(value), "__setitem__")
     if (is_machinery(type(value)) and closed) or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))
-    if hasattr(type(value), "__next__") and not is_object(value):
+    if isinstance(value, Iterator) and not is_object(value):
         return ITERATOR
     if is_object(value):
         return _object(value, seen, ranks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ def plain_items(items: Any) -> Any:
 
     Raises `TypeError` otherwise, and for an iterator, which has its items once.
     """
-    if hasattr(items, "__next__"):
+    if isinstance(items, Iterator):
         raise written_for("a list, a tuple or a set", items)
     for item in items:
         plain_item(item)

@@ -140,7 +140,7 @@ def first_items(x: Any, count: int | None) -> list[Any]:
     >>> first_items(rest, 1), list(rest), first_items([1, 2], 1)
     ([1], [2, 3], [1, 2])
     """
-    return list(itertools.islice(x, count) if hasattr(type(x), "__next__") else x)
+    return list(itertools.islice(x, count) if isinstance(x, Iterator) else x)
 
 
 def longest_items(*iterables: Iterable[Any], fillvalue: Any = None) -> list[tuple[Any, ...]]:
@@ -271,7 +271,7 @@ def repeatable(x: Any, asked: bool = False) -> Any:
     """
     if isinstance(x, (list, tuple, range, str, Replayed)) or is_array(x):
         return x
-    if asked and hasattr(type(x), "__next__"):
+    if asked and isinstance(x, Iterator):
         raise TypeError(
             f"a loop runs through a {type(x).__name__}, which is used beside that: make a list of "
             "its items first"
@@ -293,7 +293,7 @@ def require_again(x: Any) -> None:
 
     Raises `TypeError` otherwise.
     """
-    if hasattr(type(x), "__next__"):
+    if isinstance(x, Iterator):
         raise TypeError(
             "the items of an iterator are taken once more: make a list of them, and use that"
         )

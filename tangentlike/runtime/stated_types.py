@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     if name in ("object", "function"):
         return name == "object" or callable(x)
     if name == "Iterator":
-        return hasattr(type(x), "__next__")
+        return isinstance(x, Iterator)
     return text in (type(x).__name__, getattr(x, "__name__", ""), repr(x))
 
 
