@@ -228,6 +228,15 @@ def test_other_arguments_are_another_sweep(tmp_path: Path, monkeypatch: pytest.M
     assert_same(got, tl.grad(whole, wrt=(0, 1))(*start(), 9))
 
 
+def test_what_was_called_meanwhile_is_no_other_sweep() -> None:
+    def cost(state: Any, params: Any) -> Any:
+        return state["cost"] + params["rate"] * np.sum(state["u"] ** 2)
+
+    before = tl.sweep.grad(step, cost).source
+    tl.value_and_grad(cost, wrt=("state", "params"))(*start())  # (makes a text for these types)
+    assert tl.sweep.grad(step, cost).source == before
+
+
 RNG = np.random.default_rng(0)
 
 

@@ -641,6 +641,12 @@ def pair_of(fn: Any, wrt: tuple[str, ...], example: Any = None) -> Derivation:
     return _derivation(primal_of(fn), "pair", wrt, example=example)
 
 
+def value_and_grad_of(fn: Any, wrt: Wrt) -> Derivation:
+    """The value and the gradient of `fn`, for arguments of any types."""
+    primal = primal_of(fn)
+    return _derivation(primal, "value_and_grad", *wrt_names(primal, wrt))
+
+
 class Point:
     """A function at some arguments, run forwards; a call of it takes an adjoint back."""
 

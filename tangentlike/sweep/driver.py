@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..api.calls import value_and_grad as plain_value_and_grad
-from ..api.jacobians import Point, pair_of
+from ..api.jacobians import Point, pair_of, value_and_grad_of
 from ..dispatch.derivation import functions_of
 from ..errors import TangentlikeError
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
@@ -188,8 +188,9 @@ class Sweep:
             f"    _, tape = {fwd}({names})\n"
             f"    return {bwd}(tape, seed)\n"
         )
-        head = plain_value_and_grad(self.loss, wrt=self._loss_wrt).source
-        texts = [pair.derived.source, pullback, str(head), self.text()]
+        # (Not the text of the latest call: the sweep would be another after one.)
+        head = value_and_grad_of(self.loss, self._loss_wrt).derived.source
+        texts = [pair.derived.source, pullback, head, self.text()]
         return "\n\n\n".join(text.strip("\n") for text in texts) + "\n"
 
     @property
