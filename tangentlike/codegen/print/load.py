@@ -37,9 +37,11 @@ class _Texts:
         self._filenames: dict[tuple[str, str], str] = {}
         self._numbers: dict[str, Any] = {}
         self._uses: Counter[str] = Counter()
+        self._gone: list[str] = []  # file names that nothing stands for any more
 
     def register(self, name: str, source: str, origins: Mapping[int, ir.Origin]) -> str:
         """A file name for a text: always the same for the same text."""
+        self._forget()
         filename = self._filenames.get((name, source))
         if filename is None:
             numbers = self._numbers.setdefault(name, itertools.count(1))
@@ -63,7 +65,17 @@ class _Texts:
             del self._uses[filename]
             self._filenames.pop(key, None)
             self.origins.pop(filename, None)
-            linecache.cache.pop(filename, None)
+            self._gone.append(filename)
+
+    def _forget(self) -> None:
+        """Take texts that are gone out of `linecache`.
+
+        Not when the collector finds them: `linecache.checkcache` may be going through its files.
+        """
+        while self._gone:
+            filename = self._gone.pop()
+            if filename not in self._uses:
+                linecache.cache.pop(filename, None)
 
 
 _TEXTS = _Texts()
