@@ -236,6 +236,9 @@ def test_a_text_is_forgotten_with_its_functions() -> None:
         gc.collect()
         return sum(name.startswith("<tangentlike passing_grad ") for name in linecache.cache)
 
+    def other(x: Any) -> Any:
+        return np.sum(x)
+
     def once() -> str:
         def passing(x: Any) -> Any:
             return np.sum(np.sin(x))
@@ -245,7 +248,9 @@ def test_a_text_is_forgotten_with_its_functions() -> None:
         assert linecache.getlines(name)
         return name
 
-    assert once() and texts() == 0
+    # (When the next text is loaded: somebody may be going through linecache until then.)
+    assert once() and texts() == 1
+    assert derive(other, Request("grad", ("x",))) and texts() == 0
 
 
 def test_recent_entries_stay() -> None:
