@@ -60,13 +60,14 @@ _VERSIONS = 64  # forms of arguments for which a derivation knows what suits the
 
 @contextlib.contextmanager
 def _refusals_kept() -> Iterator[dict[Derivation, UnsupportedError]]:
-    """What is refused until the outermost transform ends: the stages of the others ask for the
-    same derivatives many times, each of which may take a while to be refused."""
-    _REFUSED.append(_REFUSED[-1] if _REFUSED else {})
-    try:
-        yield _REFUSED[-1]
-    finally:
-        _REFUSED.pop()
+    """What is refused until the outermost transform, or call, ends: those inside ask for the same
+    derivatives many times, each of which may take a while to be refused."""
+    with _LOCK:
+        _REFUSED.append(_REFUSED[-1] if _REFUSED else {})
+        try:
+            yield _REFUSED[-1]
+        finally:
+            _REFUSED.pop()
 
 
 class Derivation:
@@ -246,6 +247,10 @@ class Derivation:
         return list(dict.fromkeys(self._versions.values()))
 
     def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+        with _refusals_kept():
+            return self._chosen(args, kwargs)
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         found = self
         given = (*args, *kwargs.values()) if kwargs else args
         if not self.request.has_complex and any(map(leaves.is_complex, given)):

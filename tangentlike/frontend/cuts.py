@@ -17,7 +17,7 @@ when the derivative is made (`Cuts.refuse_reached`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -268,22 +268,31 @@ def _where(place: Place) -> str:
     return f"{os.path.basename(place.file)}:{place.line}: "
 
 
-_CUTS: ContextVar[Cuts | None] = ContextVar("cuts", default=None)
+Readings = list[Callable[[], Any]]  # each reads a function once more
+_CUTS: ContextVar[tuple[Cuts | None, Readings | None]] = ContextVar("cuts", default=(None, None))
 
 
 @contextmanager
-def cutting(cuts: Cuts | None) -> Iterator[None]:
-    """Functions that are read from here on are read without the statements that are cut out."""
-    token = _CUTS.set(cuts)
+def cutting(cuts: Cuts | None, read: Readings | None = None) -> Iterator[None]:
+    """Functions that are read from here on are read without the statements that are cut out; how
+    each is read is noted in `read`."""
+    token = _CUTS.set((cuts, read))
     try:
         yield
     finally:
         _CUTS.reset(token)
 
 
+def note_reading(read: Callable[[], Any]) -> None:
+    """A function is read in this way."""
+    noted = _CUTS.get()[1]
+    if noted is not None:
+        noted.append(read)
+
+
 def cuts_made() -> Cuts | None:
     """What is cut out of functions that are read now; None where everything is refused at once."""
-    return _CUTS.get()
+    return _CUTS.get()[0]
 
 
 def spot_of(file: str, node: Any) -> Spot:

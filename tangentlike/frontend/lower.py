@@ -34,7 +34,7 @@ from ..runtime.stated_types import names_in, require_types, required_by
 from .attempts import refuse_contents
 from .cells import with_cells
 from .comprehensions import is_generator
-from .cuts import cuts_made, raising, spot_of
+from .cuts import cuts_made, note_reading, raising, spot_of
 from .expressions import Reader, expression
 from .flatten import HEADERS, flatten
 from .generators import filled_list
@@ -121,6 +121,7 @@ def read_once(
 ) -> Lowered:
     """What `lower` gives, for one function the same object while its names mean the same: its
     versions for types of arguments, both modes and what is tried again begin with it."""
+    note_reading(functools.partial(lower, fn, managers, lent, helpers, cells))
     plain = isinstance(fn, types.FunctionType) and lifted_of(fn) is None
     if not plain or managers or lent or cells or cuts_made() is not None:
         return lower(fn, managers, lent, helpers, cells)

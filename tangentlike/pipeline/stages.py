@@ -31,7 +31,7 @@ from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
 from ..codegen.print.module import guarded, scopes_of, types_line
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
-from ..frontend.cuts import Cuts, cuts_made, cutting
+from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
 from ..frontend.resolve import Meanings, note_class, noting
 from ..frontend.structures import as_asked
@@ -163,7 +163,7 @@ class Derived:
 class Asked:
     """What is differentiated: a function by a request. `inner` is the derivation that it is the
     text of, if it is a derivative itself; `meanings` is what was read so far; `cuts` is what was
-    cut out of the program."""
+    cut out of the program; `read` is how its functions were read the latest time."""
 
     function: Callable[..., Any]
     request: Request
@@ -171,6 +171,7 @@ class Asked:
     inner: Any
     meanings: Meanings
     cuts: Cuts | None = None
+    read: Readings = field(default_factory=list)
 
 
 def _is_of_derivatives(asked: Asked) -> bool:
@@ -186,14 +187,21 @@ def _serves_in_part(asked: Asked, refusal: UnsupportedError) -> bool:
     return _is_of_derivatives(asked) or not _may_tell(refusal, asked.request)
 
 
-def _in_part(asked: Asked) -> Derived:
+def _in_part(asked: Asked, refused: UnsupportedError) -> Derived:
     """Without the statements that are refused: each becomes a `raise`.
 
     Refuses what every call reaches, and what names no statement. Each round cuts out one more
-    statement than the one before.
+    statement than the one before; the first one what the whole was refused for, unless something
+    was cut out when it was read.
     """
     cuts = Cuts()
     asked = replace(asked, cuts=cuts)
+    with cutting(cuts):
+        for read in asked.read:
+            with contextlib.suppress(UnsupportedError):
+                read()
+    if not cuts.made:
+        _cut_out(cuts, refused, asked.request)
     while True:
         try:
             return _whole(asked)
@@ -202,12 +210,17 @@ def _in_part(asked: Asked) -> Derived:
                 raise next(iter(cuts.made.values())) from None
             raise
         except UnsupportedError as refusal:
-            if refusal in cuts.made.values() or isinstance(refusal, WrtError):
-                raise
-            if _may_tell(refusal, asked.request):
-                raise
-            if not cuts.cut(refusal):
-                raise (cuts.always or [refusal])[0] from None
+            _cut_out(cuts, refusal, asked.request)
+
+
+def _cut_out(cuts: Cuts, refusal: UnsupportedError, request: Request) -> None:
+    """Cut out the statement that is refused; raises the refusal where that does not help."""
+    if refusal in cuts.made.values() or isinstance(refusal, WrtError):
+        raise refusal
+    if _may_tell(refusal, request):
+        raise refusal
+    if not cuts.cut(refusal):
+        raise (cuts.always or [refusal])[0] from None
 
 
 def _whole(asked: Asked) -> Derived:
@@ -253,7 +266,7 @@ def derive(
             if not (in_part and _serves_in_part(asked, refusal)):
                 raise
             try:
-                return _in_part(asked)
+                return _in_part(asked, refusal)
             except UnsupportedError as better:
                 raise (refusal if _may_tell(refusal, request) else better) from None
 
@@ -289,9 +302,11 @@ def _read(asked: Asked, request: Request) -> Derived:
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
-        if asked.cuts is not None and not shorter:
-            asked.cuts.again()
-        with noting() as meanings, recording(), cutting(asked.cuts):
+        if not shorter:
+            asked.read.clear()
+            if asked.cuts is not None:
+                asked.cuts.again()
+        with noting() as meanings, recording(), cutting(asked.cuts, asked.read):
             try:
                 return _derive(asked.function, request, asked.book, meanings, reading)
             except UnsupportedError as refusal:
