@@ -27,7 +27,7 @@ def _patterns(function: ir.Function) -> int:
     return found
 
 
-def _of_facts(analysis: Callable[[ir.Function, Facts], _T]) -> Callable[[ir.Function, Manager], _T]:
+def of_facts(analysis: Callable[[ir.Function, Facts], _T]) -> Callable[[ir.Function, Manager], _T]:
     """An analysis that is given the facts about the function that the passes work on."""
 
     def asked(function: ir.Function, manager: Manager) -> _T:
@@ -47,10 +47,10 @@ def _liveness(function: ir.Function, manager: Manager) -> Liveness:
 
 
 _liveness.asks = True  # type: ignore[attr-defined]
-_PINNED = _of_facts(pinned_names)
-_SHARING = _of_facts(Sharing)
-_SHAPES = _of_facts(Shapes)
-_REAL = _of_facts(RealNames)
+_PINNED = of_facts(pinned_names)
+_SHARING = of_facts(Sharing)
+_SHAPES = of_facts(Shapes)
+_REAL = of_facts(RealNames)
 
 
 def _answer(analysis: Callable[..., _T]) -> cached_property[_T]:

@@ -35,7 +35,7 @@ from .algebra import (
     terms_of,
     turned,
 )
-from .analyses import TAKEN, ZERO, Asking
+from .analyses import TAKEN, ZERO, Asking, of_facts
 from .effects import effect_of, is_pure, own_effect
 from .facts import Facts, numpy_name, runtime_name
 from .shapes import is_number, of_same_shape
@@ -78,7 +78,8 @@ def write_out_logistic(function: ir.Function, facts: Facts) -> ir.Function:
 
 def folded(stmt: ir.Stmt, function: ir.Function, facts: Facts) -> tuple[ir.Stmt, ...]:
     """What a derived statement of a function becomes."""
-    return _Fold(function, facts).folded(stmt)
+    facts.manager.setting = facts
+    return facts.manager.get(_FOLD, function).folded(stmt)
 
 
 class _Fold(Asking):
@@ -619,6 +620,9 @@ def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:
             summed = axis.items if isinstance(axis, ir.Display) else (axis,)
             return ir.Call(expr.fn, expr.args, (("axis", axis),)) if [*summed] == taken else None
     return None
+
+
+_FOLD = of_facts(_Fold)
 
 
 def _contents(stmt: ir.Stmt) -> Iterator[str]:
