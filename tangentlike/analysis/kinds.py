@@ -150,7 +150,7 @@ class _Inference:
             self.statements.append(stmt)
             self.reads.update(ir.reads(stmt))
             bound = ir.binds(stmt)
-            looping = any(isinstance(outer, ir.For | ir.While) for outer in around)
+            looping = any(map(_is_loop, around))
             for name in bound:
                 self.bindings[name] = self.bindings.get(name, 0) + 1
                 if looping or isinstance(stmt, ir.For):
@@ -218,7 +218,7 @@ class _Inference:
     def _evaluate(self, number: int) -> list[str]:
         """Evaluate one statement's definitions; return the names whose kinds changed."""
         stmt = self.statements[number]
-        if any(name not in self.kinds for name in ir.reads(stmt)) or not ir.binds(stmt):
+        if not ir.binds(stmt) or not self.kinds.keys() >= ir.reads(stmt):
             return []  # reads what no run can have bound yet
         changed = []
         for name, kind in self._definitions(stmt):
@@ -253,6 +253,8 @@ class _Inference:
     def _grown(self, name: str) -> Kind | None:
         """What `y` is that begins as `y = 0.0` and to which arrays of one shape are added."""
         stated, others = [], []
+        if len(self.of_definition[name]) == 1:
+            return None
         for number, kind in self.of_definition[name].items():
             match self.statements[number] if number >= 0 else None:
                 case ir.Assign(value=ir.Const()) if kind.form == "number":
@@ -406,6 +408,10 @@ class _Inference:
                 return self._iterated(args[0])
         kind = kind_of(iterable, self.kinds, self.book)
         return UNKNOWN if kind.form == "dict" else item_kind(kind, self.book)
+
+
+def _is_loop(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.For | ir.While)
 
 
 def _with_items(kind: Kind, item: Kind | None) -> Kind:

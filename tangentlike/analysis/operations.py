@@ -21,7 +21,6 @@ from ..frontend.owners import (
     is_installed,
     is_library,
     is_numpy,
-    is_ours,
     mark_of,
     module_of,
     package_of,
@@ -253,7 +252,7 @@ def adds_values(obj: Any) -> bool:
 
 def is_stop_gradient(obj: Any) -> bool:
     """Whether an object is our `stop_gradient`: identity for values, constant for derivatives."""
-    return attribute_of(obj, "__name__", "") == "stop_gradient" and is_ours(obj)
+    return obj is runtime.stop_gradient
 
 
 def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
@@ -382,7 +381,8 @@ def makes_of_key(obj: Any) -> bool:
 
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
-    return inspect.isfunction(obj) and obj is not runtime.instance and not is_library(obj)
+    is_function = isinstance(obj, types.FunctionType)
+    return is_function and obj is not runtime.instance and not is_library(obj)
 
 
 def is_entered(obj: Any) -> bool:

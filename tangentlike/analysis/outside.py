@@ -106,7 +106,13 @@ class OuterSources(Sources):
 
     def at(self, stmt: ir.Stmt) -> OuterSources:
         """The same, where a statement begins."""
-        return replace(self, names=self.before.get(id(stmt), {}))
+        return self.where(self.before.get(id(stmt), {}))
+
+    def where(self, names: _Names) -> OuterSources:
+        """The same, where the names of the function are these."""
+        made = object.__new__(OuterSources)
+        vars(made).update(vars(self), names=names)
+        return made
 
     def found(self, nodes: Iterable[str]) -> dict[str, ir.Ref]:
         return {node: self.refs[sure(node)] for node in sorted(nodes)}
@@ -288,7 +294,7 @@ class _NamesHere(Problem[_Names]):
         if not binds:
             return state
         found: dict[str, frozenset[str]] = {}
-        for name, nodes in replace(self.sources, names=state).bound(stmt):
+        for name, nodes in self.sources.where(state).bound(stmt):
             if name in binds:
                 found[name] = found.get(name, _NONE) | nodes
         known = {name: nodes for name, nodes in state.items() if name not in binds}
@@ -769,8 +775,10 @@ def _names_given(call: ir.Call, formals: Collection[str], sources: Sources) -> f
 def _without_stacks(call: ir.Call, effects: Effects | None) -> Effects | None:
     """A backward function pops its own stacks, and puts back what its forward function wrote,
     which is asked the same where that is called."""
+    if effects is None:
+        return None
     emptied = attribute_of(getattr(call.fn, "obj", None), "__empties__", ())
-    if effects is None or not emptied:
+    if not emptied:
         return effects
     return replace(effects, written=effects.written - set(emptied))
 

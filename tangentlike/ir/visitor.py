@@ -247,12 +247,13 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
 
 def statements(block: Block) -> Iterator[Stmt]:
     """All statements of a block in preorder, nested ones included."""
-    if not any(map(_BLOCKS.__getitem__, map(type, block))):
+    inside = list(map(_BLOCKS.__getitem__, map(type, block)))
+    if not any(inside):
         return iter(block)
     found: list[Stmt] = []
-    for stmt in block:
+    for stmt, compound in zip(block, inside, strict=True):
         found.append(stmt)
-        if is_compound(stmt):
+        if compound:
             found += _within(stmt)
     return iter(found)
 

@@ -8,7 +8,6 @@ CuPy and the NumPy of `array_api_compat` are known by name and never imported by
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import importlib
 import itertools
 import sys
@@ -139,10 +138,7 @@ def as_numpy(lowered: Lowered) -> Lowered:
             return ir.Ref(e.text, original) if of == "numpy" else e
         return ir.rebuild(e, expr)
 
-    function = dataclasses.replace(
-        lowered.function, body=ir.rewrite(lowered.function.body, expression=expr)
-    )
-    return dataclasses.replace(lowered, function=function)
+    return lowered.with_body(ir.rewrite(lowered.function.body, expression=expr))
 
 
 def module_function(alias: str, path: str) -> ir.Ref:

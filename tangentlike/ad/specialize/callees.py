@@ -292,7 +292,9 @@ class Callees:
             function = dataclasses.replace(
                 found.function, params=params, empties=empties, shadows=shadows
             )
-            found = dataclasses.replace(found, function=as_functions(function))
+            if function != found.function:  # (what is known of the same function stays known)
+                found = dataclasses.replace(found, function=function)
+            found = dataclasses.replace(found, function=as_functions(found.function))
             if derivative is not None:
                 found = _with_results_apart(found, obj, self.builder.effects(found, {}))
             self._lowered[id(obj)] = self.unsettled[id(obj)] = found  # (it may call itself)

@@ -454,6 +454,7 @@ class _Desugaring(ir.Rewriter):
         self.classes = dict(self._named_classes())
         objects = (ref.obj for ref in fact(references, lowered.function))
         self.compares = any(map(is_comparison, objects))
+        self.several = any(kind.among for kind in kinds.values())  # classes that one name may have
 
     def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
         """The names for `type(self)` and for classes (`T = float`)."""
@@ -496,7 +497,7 @@ class _Desugaring(ir.Rewriter):
 
     def resolved(self, stmt: ir.Stmt) -> ir.Stmt:
         """A statement with calls of functions for methods."""
-        if any(kind.among for kind in self.kinds.values()):
+        if self.several:
             names = Names(all_names(self.lowered.function))
             branches = by_class(stmt, self.kinds, self.desugared, names)
             if branches is not None:
