@@ -2,8 +2,9 @@
 
 A derivative has a version for each form of its arguments, and a version made for other types must
 never serve a call. A program here is `program(p, q, r, flag)`: `p` and `q` are numbers, arrays of
-rank 0 to 2, with axes of length 1, lists, tuples, dicts, objects of two classes, None; the text
-asks what it got, by `is None`, `isinstance`, `ndim`, `len`, `flag`, or leaves that to what it calls.
+rank 0 to 2, with axes of length 1, lists, tuples, dicts, objects of two classes, None, vectors as
+arrays, lists or tuples, beside arrays and numbers outside; the text asks what it got, by `is None`,
+`isinstance`, `ndim`, `len`, `flag`, or leaves that to what it calls.
 
     python -m tests.generator --features versions --count 200 --seed 0
 """
@@ -29,6 +30,10 @@ from tangentlike.runtime import NotDifferentiated
 from tests import agreement
 
 PRELUDE = """
+WEIGHTS = np.array([0.5, -1.5, 2.0])
+TABLE = {"w": np.array([1.5, 0.5, -0.5]), "count": 2}
+
+
 class Plain:
     def __init__(self, w, c):
         self.w = w
@@ -85,6 +90,10 @@ def scaled(c, how="by"):
     return inside
 
 
+def beside(p, q):
+    return p * WEIGHTS + q * TABLE["w"]
+
+
 def grown(p, steps):
     if steps == 0:
         return p
@@ -92,7 +101,8 @@ def grown(p, steps):
 """
 
 # What is added to `y`, by the sorts of the arguments that it reads: A any array or number, L a list
-# or tuple of those, O an object, N None or a number or array.
+# or tuple of those, V three numbers as an array, a list or a tuple, O an object, N None or a number
+# or array.
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("AA", ("y = y + np.sum(np.tanh({0} + {1}) * {0})",)),
     ("AA", ("z = {0} * {1}", "y = y + np.sum(z * z) * 0.2")),
@@ -144,6 +154,15 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "y = y + sum(np.sum(e) * k for k, e in z.items())",
         ),
     ),
+    ("V", ("y = y + np.sum(np.sin(WEIGHTS * {0}))",)),
+    ("V", ("z = {0} + WEIGHTS", "y = y + np.sum(z * z) * 0.2")),
+    ("V", ("y = y + np.sum((TABLE['w'] - {0}) * 0.5 * WEIGHTS)",)),
+    ("V", ("z = {0} * TABLE['count']", "y = y + np.sum(z[:3]) * z[1]")),
+    ("V", ("{0} = {0} * WEIGHTS", "y = y + np.sum({0}) * 0.2")),
+    ("VA", ("z = {0} * TABLE['w']", "y = y + np.sum(np.cos(z) * {1}) * 0.3")),
+    ("VA", ("z = {0} * np.mean({1})", "y = y + np.sum(z * {0})")),
+    ("VV", ("z = {0} + {1}", "y = y + np.sum(np.sin(z[:3])) * 0.4")),
+    ("VV", ("y = y + np.sum(np.tanh(beside({0}, {1})))",)),
     ("LA", ("y = y + weighed({0}, np.mean({1}))",)),
     ("LA", ("y = y + sum(np.sum(mixed(e, {1} * 0.5)) for e in {0} if np.ndim(e) == 0)",)),
     ("O", ("y = y + {0}.value(0.7)",)),
@@ -223,6 +242,8 @@ def argument(sort: str, r: Random, rng: np.random.Generator, box: dict[str, Any]
     if sort == "L":
         items = [array(r, rng) for _ in range(r.randint(1, 3))]
         return r.choice([list, tuple])(items)
+    if sort == "V":
+        return r.choice([list, tuple, np.array])(rng.uniform(-1, 1, 3).tolist())
     if sort == "D":
         return {k: array(r, rng) for k in r.sample("uwz", r.randint(1, 3))}
     if sort == "F":
@@ -241,7 +262,7 @@ def argument(sort: str, r: Random, rng: np.random.Generator, box: dict[str, Any]
 def program(seed: int) -> tuple[str, str]:
     """The text of a program, and the sorts of its arguments."""
     r = Random(seed)
-    names = r.sample("AAALNODF", 3)
+    names = r.sample("AAALNODFVV", 3)
     lines = []
     for _ in range(r.randint(2, 4)):
         fits = [(s, t) for s, t in PHRASES if all(names.count(x) >= s.count(x) for x in s)]
@@ -257,7 +278,7 @@ def program(seed: int) -> tuple[str, str]:
 
 def change(box: dict[str, Any], r: Random) -> None:
     """Patches a method, replaces a default or the code of a function, or binds its name anew."""
-    which = r.randrange(5)
+    which = r.randrange(7)
     if which == 0:
         box[r.choice(["Plain", "Other"])].value = box["folded"]
     elif which == 1:
@@ -266,6 +287,10 @@ def change(box: dict[str, Any], r: Random) -> None:
         box["mixed"].__defaults__ = (r.choice([None, 0.4, np.array([[0.2]])]),)
     elif which == 3:
         box["level"].__code__ = box["lifted"].__code__
+    elif which == 4:
+        box["WEIGHTS"] = r.choice([np.array([0.2, 1.1, -0.3]), np.float64(0.7), 3])
+    elif which == 5:
+        box["TABLE"]["w"] = r.choice([np.array([0.9, 0.1, 0.4]), np.ones((2, 3)), 2])
     else:
         box["level"] = box["lifted"]
 

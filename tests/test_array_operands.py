@@ -166,7 +166,7 @@ def test_an_array_added_to_a_list_is_no_more_items() -> None:
     """`items += a` of an array `a` is `items = np.asarray(items) + a`."""
     x = np.array([0.3, 0.5])
     with pytest.raises(
-        tl.UnsupportedError, match="an operand is an array where|adds an array entry by entry"
+        tl.UnsupportedError, match="an operand is an array where|with an array makes it an array"
     ):
         tl.grad(extended)(x, x)
     assert np.isfinite(tl.jvp(extended, (x, x), (x, x))[1])
@@ -399,3 +399,86 @@ def test_lists_as_arguments(fn):
 def test_lists_of_lists_as_arguments():
     tl.check_grads(stacked_rows, ([[0.4, 0.7], [1.3, 0.6]],), order=2)
     tl.check_grads(windows_and_tiles, ([0.4, 0.7, 1.2],), order=2)
+
+
+WEIGHTS = np.array([1.0, -2.0, 3.0])
+SETTINGS = {"weights": WEIGHTS, "count": 2}
+
+
+def weighed(x):
+    return np.sum(np.sin(WEIGHTS * x) + x * SETTINGS["weights"] ** 2)
+
+
+def added(x):
+    z = x + WEIGHTS
+    return np.sum(z * z) + np.sum((SETTINGS["weights"] + x) ** 3)
+
+
+def product(a, b):
+    return a * b
+
+
+def of_a_helper(x):
+    return np.sum(product(WEIGHTS, x) * product(x, WEIGHTS))
+
+
+def repeated(x):
+    twice = x * SETTINGS["count"]
+    return np.sum(twice[2:5]) * twice[3]
+
+
+def subtracted_and_handed(x):
+    return np.sum((WEIGHTS - x) * WEIGHTS)
+
+
+OUTSIDE = (weighed, added, of_a_helper, subtracted_and_handed)
+
+
+@pytest.mark.parametrize("form", [list, tuple])
+@pytest.mark.parametrize("fn", OUTSIDE, ids=lambda fn: fn.__name__)
+def test_lists_beside_arrays_outside(fn, form):
+    """(A list times what only the run knows was a repetition: gradients of one.)"""
+    tl.check_grads(fn, (form([0.4, 0.7, -0.2]),), order=2)
+
+
+@pytest.mark.parametrize("fn", OUTSIDE, ids=lambda fn: fn.__name__)
+def test_lists_in_texts_for_any_types(fn):
+    x, options = [0.4, 0.7, -0.2], ()
+    expected = tl.grad(fn)(x)
+    np.testing.assert_allclose(tl.grad(lambda x: fn(x, *options))(x), expected)
+
+
+def test_a_list_that_is_repeated_by_a_count_outside():
+    x = [0.4, 0.7, -0.2]
+    tl.check_grads(repeated, (x,))
+    second = [[2.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    np.testing.assert_allclose(tl.hessian(repeated)(x), second)
+
+
+def test_what_is_outside_is_asked_when_it_runs(monkeypatch):
+    x = [0.4, 0.7, -0.2]
+    derivative = tl.grad(lambda x: np.sum(np.cos(x * WEIGHTS)) if len(x) else 0.0)
+    for value in (WEIGHTS, np.float64(0.5), 2, np.ones((2, 3))):
+        monkeypatch.setitem(globals(), "WEIGHTS", value)
+        expected = [-np.sum(np.sin(v * w) * w) for v, w in _beside(x, value)]
+        np.testing.assert_allclose(derivative(x), expected)
+
+
+def _beside(x, value):
+    if isinstance(value, int):  # (each number is there so many times)
+        return [(v, np.ones(value)) for v in x]
+    return list(zip(x, np.broadcast_to(value, (*np.shape(value)[:-1], 3)).T, strict=True))
+
+
+def scaled_in_place(x, w):
+    x *= w
+    return np.sum(x)
+
+
+def test_a_list_that_is_multiplied_in_place():
+    x = [0.4, 0.7, -0.2]
+    assert tl.grad(scaled_in_place)(x, 2) == [2.0, 2.0, 2.0]
+    with pytest.raises(tl.UnsupportedError, match="with an array makes it an array"):
+        tl.grad(scaled_in_place)(x, WEIGHTS)
+    with pytest.raises(tl.UnsupportedError, match="If a list is meant as an array"):
+        tl.grad(lambda x: scaled_in_place(x, SETTINGS["weights"]))(x)

@@ -562,7 +562,7 @@ def test_an_array_added_to_a_list_is_no_more_items() -> None:
     check(f, A, 0.8, (0.3, 0.4))
     with pytest.raises(TypeError, match="written for a list"):
         gradient(f, A, 0.8, A.copy())
-    with pytest.raises(tl.UnsupportedError, match="adds an array entry by entry"):
+    with pytest.raises(tl.UnsupportedError, match="with an array makes it an array"):
         tl.grad(f)(A, 0.8, A.copy())
 
 

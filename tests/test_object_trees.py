@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -101,3 +101,54 @@ def test_a_subtree_put_where_none_was_is_not_left_out():
 def test_none_asked_for_a_method_is_the_error_of_the_program():
     with pytest.raises(AttributeError, match="no attribute 'at'"):
         tl.grad(evaluated)(Node(0.3, Node(0.5)), 0.4)
+
+
+class Powers:
+    """Constants of a class, some of which are integers."""
+
+    power = 2
+    depth: int = 3
+    names = ("a", "b")
+    active = True
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def __call__(self, x: Any) -> Any:
+        y = x
+        for k in range(self.depth):
+            y = (1.5 + np.tanh(self.w * y)) ** self.power * self.power + self.depth / (1 + k)
+        if self.active:
+            y = y * self.active
+        return np.sum(y) * len(self.names)
+
+
+class Cubes(Powers):
+    power = 3
+
+    def __call__(self, x: Any) -> Any:
+        return super().__call__(x) * self.power**2
+
+
+@dataclass
+class Halves:
+    w: Any
+    p: int = 3
+    scale: ClassVar[int] = 2
+
+    def __call__(self, x: Any) -> Any:
+        return np.sum((2.0 + self.w) ** self.p * x) / self.scale
+
+
+@pytest.mark.parametrize("make", [Powers, Cubes, Halves])
+def test_integers_of_a_class(make: Any) -> None:
+    def f(model: Any, x: Any) -> Any:
+        return model(x)
+
+    x, w = np.array([0.3, 0.4, 0.5]), np.array([0.4, -0.3, 0.8])
+    tl.check_grads(lambda w, x: make(w)(x), (w, x), order=2)
+    expected = tl.grad(lambda w: make(w)(x))(w)
+    np.testing.assert_allclose(tl.grad(f)(make(w), x).w, expected)
+    np.testing.assert_allclose(tl.vjp(f, make(w), x)[1](1.0)[0].w, expected)
+    slope = tl.jvp(f, (make(w), x), (make(np.ones(3)), np.zeros(3)))[1]
+    np.testing.assert_allclose(slope, np.sum(expected))

@@ -65,8 +65,8 @@ def parts_of(value: Any, bar: Any) -> list[Any]:
     """The adjoints of what a container holds, in the order of `contents`."""
     if bar is None or is_zero(bar):
         return [None] * len(held_by(value) or ())
-    if isinstance(bar, (list, tuple)):
-        return list(bar)
+    if isinstance(bar, (list, tuple)) or (is_array(bar) and isinstance(value, (list, tuple))):
+        return list(bar)  # (a text for any types may have an array for a list of numbers)
     keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
     if isinstance(bar, dict):
         return [bar.get(key) for key in keys]

@@ -150,6 +150,8 @@ def added(a: Any, b: Any) -> Any:
     if isinstance(b, (Record, Mirror)):
         return b + a
     if isinstance(a, (list, tuple, deque)):
+        if isinstance(b, (int, float, complex, np.generic)):  # (of a sum over a list's items)
+            b = [b] * len(a)
         require_same_length(a, b)
         items = [added(p, q) for p, q in zip(a, b, strict=True)]
         return deque(items, a.maxlen) if isinstance(a, deque) else items
@@ -409,8 +411,12 @@ def _of_class(cls: type) -> dict[str, Any]:
         for name, value in vars(base).items():
             if type(value) in _NO_NUMBERS and name not in found:
                 continue
-            number = isinstance(value, (float, complex, np.generic))
-            if number or is_array_class(type(value)) or _is_table(value, name):
+            number = isinstance(value, (int, float, complex, np.generic))
+            if (
+                (number and not name.startswith("__"))
+                or is_array_class(type(value))
+                or _is_table(value, name)
+            ):
                 found[name] = value
             else:
                 found.pop(name, None)

@@ -339,14 +339,15 @@ def operands_as_arrays(
                 yield from arrays
                 yield dataclasses.replace(stmt, value=value) if arrays else stmt
                 return
-            yield from checked(_written_with_list(stmt, context), stmt.value, stmt)
+            asked = _written_with_list(stmt, context)
+            if asked is not None and {asked.name, *ir.names_in(stmt.value)} & varied():
+                yield context.check("require_sequence", (asked,), stmt.origin)
             yield stmt
         elif isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
-            asked = _asked(stmt.value, context)
-            if asked is not None and _repeats(stmt.value) and asked.name in varied():
-                yield from _repeated_or_scaled(stmt, asked, context)
+            other = _asked(stmt.value, context)
+            if other is not None and {*ir.names_in(stmt.value)} & varied():
+                yield from _of_lists_or_arrays(stmt, stmt.value, other, context)
                 return
-            yield from checked(asked, stmt.value, stmt)
             operands = _operands(stmt.value, context)
             call = _of_arrays(stmt, stmt.value, operands, last, arrays, context)
             if not arrays:
@@ -358,11 +359,6 @@ def operands_as_arrays(
             yield dataclasses.replace(stmt, value=call)
         else:
             yield stmt
-
-    def checked(asked: ir.Var | None, value: ir.Expr, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        if asked is not None and {asked.name, *ir.names_in(value)} & varied():
-            at = value.at if isinstance(value, ir.Call) else stmt.origin.place
-            yield context.check("require_sequence", (asked,), stmt.origin, at)
 
     @functools.cache
     def varied() -> frozenset[str]:
@@ -510,32 +506,38 @@ def _broadcasts(operator_: Any, kind: Kind) -> bool:
     return kind.form == "array" or (kind.form in ("value", "number") and not counts)
 
 
-def _repeats(call: ir.Call) -> bool:
-    return isinstance(call.fn, ir.Ref) and call.fn.obj is operator.mul
+_REPEATED_OR_SCALED = """if isinstance(other, (int, np.integer)): result = items * int(other)
+else: array = np.asarray(items); result = array * other"""
+_JOINED_OR_ADDED = """if isinstance(other, (list, tuple)): result = a + b
+else: array = np.asarray(items); result = array + other"""
 
 
-def _repeated_or_scaled(stmt: ir.Assign, factor: ir.Var, context: Context) -> list[ir.Stmt]:
-    """`[1.0, 2.0] * n`, where `n` may be an array that carries derivatives, or a count."""
-    assert isinstance(stmt.value, ir.Call)
-    (items,) = (arg for arg in stmt.value.args if arg != factor)
-    text = (
-        "if isinstance(n, (int, np.integer)): result = items * int(n)\n"
-        "else: array = np.asarray(items); result = array * n"
-    )
-    made = context.instead(stmt, text, n=factor, items=items)
+def _of_lists_or_arrays(
+    stmt: ir.Assign, call: ir.Call, other: ir.Expr, context: Context
+) -> list[ir.Stmt]:
+    """`[1.0, 2.0] * other`, where it may be a count or an array, or `[1.0, 2.0] + other`."""
+    first, second = call.args
+    items = second if other is first else first
+    given = {"other": other, "items": items}
+    if call.fn.obj is operator.mul:  # type: ignore[union-attr]
+        made = context.instead(stmt, _REPEATED_OR_SCALED, **given)
+    else:
+        made = context.instead(stmt, _JOINED_OR_ADDED, **given, a=first, b=second)
     if isinstance(stmt.target, str):
         context.kinds[stmt.target] = UNKNOWN
     return made
 
 
-def _asked(call: ir.Call, context: Context) -> ir.Var | None:
+def _asked(call: ir.Call, context: Context) -> ir.Expr | None:
     """The operand beside a list that may be an array, as which NumPy would take the list."""
     if not isinstance(call.fn, ir.Ref) or call.fn.obj not in _JOINING or len(call.args) != 2:
         return None
     kinds = [context.kind_of(arg) for arg in call.args]
     for kind, other, arg in zip(kinds, kinds[::-1], call.args[::-1], strict=True):
-        open_ = other.form in ("unknown", "value", "number") and not other.discrete
+        open_ = other.form in ("unknown", "value") or (
+            other.form == "number" and not other.discrete
+        )
         open_ = open_ and not _broadcasts(call.fn.obj, other)
-        if kind.form in _SEQUENCES and open_ and isinstance(arg, ir.Var):
+        if kind.form in _SEQUENCES and open_:
             return arg
     return None

@@ -23,6 +23,7 @@ from ..context import IADD, Context, operation
 
 _CONTAINERS = ("list", "dict", "set", "unknown")
 _ANY_LENGTH = ("list", "tuple", "unknown")
+_OF_LISTS = {IADD.obj: "+", operator.imul: "*"}  # what joins and repeats them in place
 
 
 def refuse_changed_containers(
@@ -59,24 +60,29 @@ def refuse_changed_containers(
 
 def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
     """`xs += ys` of a list, with `ys` as a list: an array or a NumPy number would make an array of
-    the two. `d |= pairs` of a dict, with a dict of these."""
+    the two, as it would in `xs *= n`. `d |= pairs` of a dict, with a dict of these."""
     form, value = context.kind_of(stmt.value).form, stmt.value
     grown = context.kind_of(stmt.target).form if isinstance(stmt.target, ir.Var) else ""
     if grown == "dict" and stmt.op.obj is operator.ior and form in ("list", "tuple"):
         return _with_value(stmt, ir.Ref("dict", dict), context)
-    if grown != "list" or stmt.op.obj is not IADD.obj:
+    sign = _OF_LISTS.get(stmt.op.obj)
+    if grown != "list" or sign is None:
+        return [stmt]
+    if sign == "*" and form == "number" and context.kind_of(stmt.value).discrete:
         return [stmt]
     if form == "list" and context.kind_of(stmt.value).dtype != "int":  # (a range may be)
         return [stmt]
     if form in ("array", "value", "number"):
         name = stmt.target.name  # type: ignore[union-attr]
         raise UnsupportedError(
-            f"`{name}` is a list, to which `+=` adds an array entry by entry",
+            f"`{name}` is a list, and `{sign}=` with an array makes it an array",
             stmt.origin.place,
-            f"Write what is meant: `{name} = np.asarray({name}) + ...`, or "
+            f"Write what is meant: `{name} = np.asarray({name}) {sign} ...`, or "
             f"`{name}.extend(...)` for more items.",
         )
     check = context.check("require_sequence", (value,), stmt.origin)
+    if sign == "*":
+        return [check, stmt]
     checks = () if form in ("list", "tuple", "dict") else (check,)
     return [*checks, *_with_value(stmt, ir.Ref("list", list), context)]
 
