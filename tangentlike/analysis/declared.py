@@ -23,6 +23,7 @@ from ..frontend.structures import (
     has_places,
     is_object,
     structure_of,
+    tuple_of,
 )
 from ..ir.kind import BOOL, FLOAT, INT, MANY, NOTHING, OTHER, UNKNOWN, Dim, Kind
 from ..pytree.leaves import is_array
@@ -155,7 +156,7 @@ def _example_sequence(
     inside = (*above, value)
     kinds = [_example(v, f"{name}.{i}", symbols, inside) for i, v in enumerate(value)]
     if isinstance(value, tuple):
-        return Kind("tuple", items=tuple(kinds))
+        return tuple_of(value, kinds)
     common = _join_all(kinds)
     if has_places(value) and (common is None or common.rank is None):
         return Kind("list", items=tuple(kinds), lasting=True)

@@ -189,10 +189,7 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     if ranks and isinstance(value, _CONSTANTS):
         return OTHER
     if isinstance(value, tuple):
-        items = tuple(structure_of(item, seen, ranks) for item in value)
-        if has_own_methods(type(value)):
-            return Kind("tuple", items=items, cls=type(value))
-        return Kind("tuple", items=items, names=getattr(value, "_fields", ()) if ranks else ())
+        return tuple_of(value, [structure_of(item, seen, ranks) for item in value], ranks)
     if ranks and _is_plain_object(value):
         return replace(_object(value, seen, ranks), cls=None)
     if type(value) in (set, frozenset):
@@ -216,6 +213,14 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     if ranks and has_places(value):
         return replace(made, items=tuple(kinds))
     return replace(made, item=common if common.holds_objects else None)
+
+
+def tuple_of(value: tuple[Any, ...], items: Iterable[Kind], named: bool = True) -> Kind:
+    """A tuple of such items, by the names or the class that a namedtuple has (`named`: both)."""
+    if has_own_methods(type(value)):
+        return Kind("tuple", items=tuple(items), cls=type(value))
+    names = getattr(value, "_fields", ()) if named else ()
+    return Kind("tuple", items=tuple(items), names=names)
 
 
 def _is_plain_object(value: Any) -> bool:
