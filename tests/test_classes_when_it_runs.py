@@ -182,3 +182,45 @@ def test_a_class_instead_of_an_object(f):
             found = gradient(f, *args)
             expected = tl.grad(f, wrt=(0, 1))(*args)
             np.testing.assert_allclose(np.stack(found[:2]), np.stack(expected))
+
+
+class Disc:
+    """What a class computes is no field."""
+
+    def __init__(self, r):
+        self.r = r
+
+    @property
+    def width(self):
+        return 2.0 * self.r**2
+
+
+def scaled_width(disc, x):
+    return disc.width * np.sin(x)
+
+
+class Runner:
+    def __init__(self, f):
+        self.f = f
+
+    def run(self, *args):
+        return self.f(*args)
+
+
+def test_properties_in_functions_that_only_the_run_knows():
+    f = scaled_width
+    runner, fs = Runner(f), [f, f]
+
+    def by_a_field(disc, x):
+        return runner.run(disc, x)
+
+    def from_a_list(disc, x):
+        return sum(g(disc, x) for g in fs[1:])
+
+    expected = tl.grad(lambda r, x: f(Disc(r), x), wrt=("r", "x"))(0.7, 0.4)
+    tl.check_grads(lambda r, x: f(Disc(r), x), (0.7, 0.4), order=2)
+    for outer in (by_a_field, from_a_list):
+        of_disc, of_x = tl.grad(outer, wrt=("disc", "x"))(Disc(0.7), 0.4)
+        np.testing.assert_allclose((of_disc.r, of_x), expected)
+        slope = tl.jvp(outer, (Disc(0.7), 0.4), (Disc(2.0), 3.0))[1]
+        np.testing.assert_allclose(slope, 2.0 * expected[0] + 3.0 * expected[1])

@@ -169,6 +169,12 @@ class Context:
         """The names that depend differentiably on `wrt`."""
         return varied_names(self.flow(function), wrt, self.kinds)
 
+    @property
+    def looked_up(self) -> frozenset[str]:
+        """The names of methods and computed attributes that are asked for when the text runs."""
+        builder = self.callees.builder
+        return frozenset() if builder is None else builder.reading.looked_up
+
     def unread(self) -> str:
         """A name for what nothing reads: `_`, unless the function has a `_` of its own."""
         if "_" not in self.meant:

@@ -60,6 +60,7 @@ def derive_call(
     mode: str,
     writes: bool,
     outer: tuple[Any, ...],
+    looked_up: tuple[str, ...],
 ) -> tuple[Any, Callable[[], bool]]:
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
@@ -74,6 +75,7 @@ def derive_call(
         settled=True,
         writes=writes,
         by_identity=writes,
+        looked_up=frozenset(looked_up),
     )
     if isinstance(f, Unbound) and isinstance(f.owner, types.ModuleType):
         call = _call_of(method_of(f.owner, name), name, count, words, [first])

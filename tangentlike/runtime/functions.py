@@ -120,12 +120,14 @@ def pair_of(
     *,
     writes: bool = False,
     outer: tuple[Any, ...] = (),
+    looked_up: tuple[str, ...] = (),
 ) -> Any:
     """The forward and backward functions of `f`, called with `count` arguments by position and
     `words` by name, with respect to some of them (positions, or names). Where it `writes`, or may,
     the backward function is given the shadow, and restores what the forward function wrote.
-    Arguments in `outer` may be held outside of the caller, and must not be written."""
-    return _remembered(f, count, wrt, words, "callee", writes, outer)
+    Arguments in `outer` may be held outside of the caller, and must not be written. Methods and
+    attributes that are `looked_up` are asked of the objects that `f` meets."""
+    return _remembered(f, count, wrt, words, "callee", writes, outer, looked_up)
 
 
 def tangent_of(
@@ -136,10 +138,12 @@ def tangent_of(
     *,
     writes: bool = False,
     outer: tuple[Any, ...] = (),
+    looked_up: tuple[str, ...] = (),
 ) -> Any:
     """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`. Where `f`
-    `writes` an argument, it writes the tangent of that, too; none of those in `outer`."""
-    return _remembered(f, count, wrt, words, "tangent", writes, outer)
+    `writes` an argument, it writes the tangent of that, too; none of those in `outer`. `looked_up`
+    as for `pair_of`."""
+    return _remembered(f, count, wrt, words, "tangent", writes, outer, looked_up)
 
 
 # What asks an object that only the running program knows for what it has, or a derivative for it.
@@ -264,20 +268,18 @@ def _remembered(
     count: int,
     wrt: tuple[Any, ...],
     words: tuple[str, ...],
-    mode: str,
-    writes: bool,
-    outer: tuple[Any, ...],
+    *how: Any,
 ) -> Any:
     derive, described = _derive[0]
     f = _with_its_object(f)
     method = isinstance(f, Method)
     bound = method and not isinstance(f, Unbound)
     what = (f.__name__, type(f), described(f.owner)) if method else (id(f),)
-    key = (what, count, wrt, words, mode, writes, outer)
+    key = (what, count, wrt, words, *how)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
         return _given_owner(found, f.owner) if bound else found
-    found, holds = derive(f, count, wrt, words, mode, writes, outer)
+    found, holds = derive(f, count, wrt, words, *how)
     by_id = isinstance(what[-1], int)
     _made.put(key, (f if by_id else None, (found, holds)))  # (so that its id stays its own)
     return _given_owner(found, f.owner) if bound else found

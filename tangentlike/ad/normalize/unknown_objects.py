@@ -118,9 +118,7 @@ def _may_be_container(call: ir.Call, kind: Kind, context: Context) -> bool:
     name = call.fn.name
     if name not in _CHANGING_ONLY or not is_container_method(call, context.kinds):
         return False
-    return (
-        kind.form in ("unknown", "object") and kind.cls is None and name not in _looked_up(context)
-    )
+    return kind.form in ("unknown", "object") and kind.cls is None and name not in context.looked_up
 
 
 def methods_of_unknown_objects(
@@ -203,7 +201,7 @@ def _operands_checked(function: ir.Function, context: Context) -> ir.Function:
 
 
 def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
-    if context.unseen_writes or _looked_up(context):
+    if context.unseen_writes or context.looked_up:
         function = _with_results(function, context)
     function = _containers_checked(_attributes_read(function, context), wrt, context)
     function = _methods_refused(function, context)
@@ -214,7 +212,7 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
     named = {id(s): _named(s, methods[id(s)], context) for s in _these(function, methods)}
     # (What these calls carry shows where none of them is taken to write what it is given.)
     whole = _replaced(function, named)
-    effects, looked_up = context.sources().effects, _looked_up(context)
+    effects, looked_up = context.sources().effects, context.looked_up
     # (What the methods of containers give is known, and what these give is not.)
     known = {name: context.kinds[name] for name in function.param_names if name in context.kinds}
     kinds = infer_kinds(whole, known, context.book) if looked_up else context.kinds
@@ -304,7 +302,7 @@ def _attributes_read(function: ir.Function, context: Context) -> ir.Function:
         match stmt:
             case ir.Assign(value=ir.Attribute(ir.Var(name) as base, asked) as value):
                 kind = context.kind_of(base)
-                if asked not in _looked_up(context) or kind.cls is not None:
+                if asked not in context.looked_up or kind.cls is not None:
                     return None
                 found = context.fresh(f"{name}_{asked}", OTHER, temporary=True)
                 place = value.at or stmt.origin.place
@@ -314,7 +312,7 @@ def _attributes_read(function: ir.Function, context: Context) -> ir.Function:
                 return [ir.Assign(found, made, stmt.origin), again]
         return None
 
-    if not _looked_up(context):
+    if not context.looked_up:
         return function
     return ir.with_body(function, ir.rewrite(function.body, read))
 
@@ -331,11 +329,6 @@ def _with_results(function: ir.Function, context: Context) -> ir.Function:
         return whole if isinstance(fn, ir.Var) or _asked(whole, context) else None
 
     return ir.with_body(function, ir.rewrite(function.body, named))
-
-
-def _looked_up(context: Context) -> frozenset[str]:
-    builder = context.callees.builder
-    return frozenset() if builder is None else builder.reading.looked_up
 
 
 def unbound_call(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
@@ -374,7 +367,7 @@ def _containers_checked(
                     name in _ASKED_BY
                     and is_open
                     and is_container_method(call, context.kinds)
-                    and name not in _looked_up(context)
+                    and name not in context.looked_up
                 ):
                     found[id(stmt)] = stmt, call
     if not found:
@@ -445,7 +438,7 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
             container = is_container_method(call, context.kinds) or method == "_replace"
-            container = container and method not in _looked_up(context)
+            container = container and method not in context.looked_up
             return None if known or container else call
         case ir.Assign(value=ir.Call(fn=ir.Var() as fn) as call):
             kind = context.kind_of(fn)

@@ -9,6 +9,8 @@ arguments: the text around the call takes them for unchanged. Where adjoints are
 it is taken to write all of them, `pair_of(f, 2, (0,), writes=True)`, and its backward function is
 given the shadow: `f_bwd(f_tape, bars)`. So is its tangent function in a text that is made for that.
 What may be held outside of the functions is not to be written there, either: `outer=(1,)`.
+Methods and computed attributes that an earlier run was told of are looked up there as they are
+here: `looked_up=("area",)`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def late_request(
     arguments = (*enumerate(call.args), *call.kwargs)
     outer = tuple(ir.Const(place) for place, e in arguments if _is_outer(e, context))
     kept = (("outer", ir.Display("tuple", outer)),) if writes and outer else ()
-    return ir.Call(context.helper(helper), args, (*writes, *kept), call.at)
+    asked = tuple(map(ir.Const, sorted(context.looked_up)))
+    asking = (("looked_up", ir.Display("tuple", asked)),) if asked else ()
+    return ir.Call(context.helper(helper), args, (*writes, *kept, *asking), call.at)
 
 
 def _is_outer(given: ir.Expr, context: Context) -> bool:
