@@ -349,6 +349,28 @@ def test_what_is_left_is_gone_through_later(f):
     tl.check_grads(f, (X,), order=2)
 
 
+def running_means(values):
+    total, n = 0.0, 0
+    for v in values:
+        total += v
+        n += 1
+        yield total / n
+
+
+def sum_of_running_means(x):
+    return sum(running_means(x)) * max(running_means(x))
+
+
+def rows_of_running_means(x):
+    rows = [x, x**2, np.sin(x)]
+    return np.sum(sum(running_means(rows)) ** 2) + sum(np.prod(row) for row in running_means(rows))
+
+
+@pytest.mark.parametrize("f", [sum_of_running_means, rows_of_running_means])
+def test_what_is_counted_up_is_the_generators_own(f):
+    tl.check_grads(f, (X,), order=2)
+
+
 def test_a_generator_has_no_gradient_itself():
     with pytest.raises(tl.UnsupportedError, match="generator"):
         tl.grad(steps)(X)

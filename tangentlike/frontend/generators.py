@@ -18,10 +18,11 @@ made at once changes nothing (`rules/iterators.py`).
 
 from __future__ import annotations
 
+import collections
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,8 +76,9 @@ class Manner:
 def manner_of(node: Any, lookup: Callable[[str], Any]) -> Manner:
     """The manner of a generator function; `lookup` finds the objects behind its outer names."""
     parts = list(gast.walk(node))[1:]
+    own = _counted_up(node)
     return Manner(
-        any(_writes(part, lookup) for part in parts),
+        any(_writes(part, lookup, own) for part in parts),
         any(isinstance(part, gast.While | gast.YieldFrom) for part in parts),
         any(_never_ends(part) for part in parts),
     )
@@ -119,8 +121,40 @@ def listed(fn: Ref) -> Ref:
     return Ref(fn.text, made)
 
 
-def _writes(part: Any, lookup: Callable[[str], Any]) -> bool:
+def _counted_up(node: Any) -> set[str]:
+    """Names that begin as constants, and of which nothing but results of arithmetic is seen: what
+    `s += x` writes, if anything, is an array of its own (`yield s / n`, and not `yield s`)."""
+    bound: collections.Counter[str] = collections.Counter()
+    seen: collections.Counter[str] = collections.Counter()
+    for part in gast.walk(node):
+        match part:
+            case gast.Name(id=name, ctx=gast.Load()):
+                seen[name] += 1
+            case gast.Name(id=name):
+                bound[name] += 1
+        match part:
+            case gast.Assign(targets=[target], value=value):
+                pairs = zip(_items(target), _items(value), strict=False)
+                bound.subtract(t.id for t, v in pairs if _is_constant_of_name(v, t))
+            case gast.AugAssign(target=gast.Name(id=name)):
+                bound[name] -= 1
+            case gast.BinOp(left=left, right=right):
+                seen.subtract(e.id for e in (left, right) if isinstance(e, gast.Name))
+    return {name for name, count in bound.items() if count == 0 == seen[name]}
+
+
+def _items(node: Any) -> list[Any]:
+    return node.elts if isinstance(node, gast.Tuple) else [node]
+
+
+def _is_constant_of_name(value: Any, target: Any) -> bool:
+    return isinstance(value, gast.Constant) and isinstance(target, gast.Name)
+
+
+def _writes(part: Any, lookup: Callable[[str], Any], own: Collection[str]) -> bool:
     match part:
+        case gast.AugAssign(target=gast.Name(id=name)) if name in own:
+            return False
         case gast.AugAssign() | gast.Delete() | gast.Global() | gast.Nonlocal():
             return True
         case gast.Subscript(ctx=gast.Store()) | gast.Attribute(ctx=gast.Store()):
