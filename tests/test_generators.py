@@ -353,7 +353,7 @@ def running_means(values):
     total, n = 0.0, 0
     for v in values:
         total += v
-        n += 1
+        n += 1  # noqa: SIM113
         yield total / n
 
 
