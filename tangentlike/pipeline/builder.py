@@ -188,7 +188,7 @@ class Builder:
         hands on `*args`, or of another method of the class `cls` of its first argument."""
         asked, pending = set(), [obj]
         while pending:
-            fn = pending.pop()
+            fn = self.methods.lookup.items_of(pending.pop())
             effects = self.callees.effects(fn) if self.book.is_callee(fn) else None
             if effects is not None and effects.written:
                 return effects.written
@@ -523,15 +523,18 @@ class Builder:
     def _refuse_hidden_effects(
         self,
         function: ir.Function,
-        varied: Callable[[], frozenset[str]] | None,
+        varied: Callable[[], frozenset[str]],
         kind: Callable[[ir.Expr], Kind],
         seen: set[Any],
-        writers: frozenset[str] = frozenset(),
+        writers: frozenset[str] | None = None,
     ) -> None:
-        """Refuse calls of what varies whose functions have code without derivatives that writes, by
-        functions that they are given, too: `writers` are the parameters that stand for those."""
-        apart = Apart(function, functools.partial(self._writes, kind), self._changes, kind, writers)
-        if varied is None:
+        """Refuse what operators and tests call that writes what varies, and calls of that whose
+        functions have code without derivatives that writes, by functions that they are given, too:
+        in such a function `writers` are the parameters that stand for those."""
+        inner, writes = writers is not None, functools.partial(self._writes, kind)
+        apart = Apart(function, writes, self._changes, kind, writers or frozenset())
+        apart.refuse_asked(varied)
+        if inner:
             apart.refuse_hidden()
         stmts = ir.statements(function.body)
         parts = (part for stmt in stmts for expr in ir.expressions(stmt) for part in ir.walk(expr))
@@ -540,16 +543,18 @@ class Builder:
                 continue
             if not self.book.is_callee(call.fn.obj):
                 continue
-            if varied is not None and ir.names_in(call).isdisjoint(varied()):
+            if not inner and ir.names_in(call).isdisjoint(varied()):
                 continue
             given, actuals = self.callees.kinds_given(call, kind), bind_surely(call)
             handed = frozenset(p for p, value in actuals.items() if apart.is_writer(value))
             key = (id(call.fn.obj), frozenset(given.items()), handed)
             if key not in seen:
                 seen.add(key)
-                body = self.body(call.fn.obj)
-                inside = functools.partial(kind_of, kinds=self._kinds(body, given), book=self.book)
-                self._refuse_hidden_effects(body, None, inside, seen, handed)
+                lowered = self.callees.lowered(call.fn.obj)
+                context = self._context(lowered, given)
+                inside = functools.partial(_varied_in, lowered.function, context, actuals, varied)
+                asks = (functools.cache(inside), context.kind_of, seen, handed)
+                self._refuse_hidden_effects(lowered.function, *asks)
 
     def _keeps_effects(self, obj: Any) -> bool:
         """Whether the whole of a function does no more to its arguments than what is left of it
@@ -799,6 +804,17 @@ class Builder:
         made, self.facts[function.name] = simplified(function, facts)
         check_program(made)
         return made
+
+
+def _varied_in(
+    function: ir.Function,
+    context: Context,
+    actuals: Mapping[str, ir.Expr],
+    varied: Callable[[], frozenset[str]],
+) -> frozenset[str]:
+    """The names that vary in a function where what varies in its caller is among its arguments."""
+    given = [p for p, value in actuals.items() if not ir.names_in(value).isdisjoint(varied())]
+    return context.varied(function, given)
 
 
 def _shapes_gone(function: ir.Function, shorter: ir.Function, kinds: Mapping[str, Kind]) -> bool:

@@ -34,10 +34,24 @@ from ...frontend.jumps import negated
 from ...frontend.lower import Lowered, names_of
 from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
+from ...frontend.owners import is_library
+from ...frontend.structures import is_object
+from ...ir.facts import fact
+from ...ir.index import all_names, references
 from ...ir.kind import Kind
 from ...ir.rewrite import unless_same
 from ...rules.index_kinds import key_parts
 from ..context import Context
+from .protocols import (
+    Asked,
+    asked_by,
+    asked_here,
+    asked_in_text,
+    by_name,
+    function_called,
+    is_operator,
+    tried_first,
+)
 
 # The parameters that a function writes; the class of its first argument, if that is known.
 Changes = Callable[..., frozenset[str]]
@@ -54,9 +68,10 @@ def effects_first(
     of a user's function whether it writes what it is given, `changes` whether the function ever
     does; `kind` is what is known of an expression."""
     apart = Apart(lowered.function, writes, changes, kind)
-    if not any(map(apart.hides, ir.statements(lowered.function.body))):
+    body = apart.by_name()
+    if not any(map(apart.hides, ir.statements(body))):
         return lowered
-    body = ir.rewrite(lowered.function.body, after=apart.statement)
+    body = ir.rewrite(body, after=apart.statement)
     return lowered.with_body(body, apart.made)
 
 
@@ -79,7 +94,60 @@ class Apart:
         self.kind = kind
         self.names = functools.cache(lambda: names_of(function))
         self.mentioned = functools.cache(lambda: _mentioned(function))
+        self.stores = functools.cache(lambda: _stored_attributes(function))
         self.made: set[str] = set()
+
+    # ----------------------------------------------------------- what is called by protocol
+
+    @functools.cached_property
+    def objects(self) -> bool:
+        """Whether there are objects in the function that are of classes known."""
+        names = map(ir.Var, all_names(self.function))
+        others = (ref for ref in fact(references, self.function) if is_object(ref.obj))
+        return any(self.kind(name).classes for name in names) or any(others)
+
+    def writer(self, base: ir.Expr, name: str) -> Any:
+        """The function that the object's class calls under a name by protocol, if it writes."""
+        return next((fn for cls in self._classes(base) if (fn := self._writer(cls, name))), None)
+
+    def _writer(self, cls: type, name: str) -> Any:
+        fn = None if is_library(cls) else function_called(cls, name)
+        if isinstance(fn, functools.cached_property):
+            return None if name in self.stores() else fn
+        return fn if fn is not None and self.changes(fn, cls) else None
+
+    def by_name(self) -> ir.Block:
+        """The body with methods that write called by name, where operators or tests call them."""
+        if not self.objects:
+            return self.function.body
+
+        def statement(stmt: ir.Stmt) -> ir.Stmt:
+            tests = isinstance(stmt, ir.If | ir.While)
+            return ir.map_statement(stmt, lambda expr: by_name(expr, self.writer, tests))
+
+        return ir.rewrite(self.function.body, after=lambda stmt: [statement(stmt)])
+
+    def refuse_asked(self, varied: Callable[[], Collection[str]]) -> None:
+        """Refuse operators, tests and built-in functions that call methods by which objects that
+        vary are written."""
+        for stmt in ir.statements(self.function.body) if self.objects else ():
+            for operand, inside, names in (*asked_by(stmt), *self._asked_in_texts(stmt)):
+                classes = self.kind(operand).classes if inside else self._classes(operand)
+                for cls, name in ((c, n) for c in classes for n in tried_first(c, names)):
+                    if self._writer(cls, name) and not ir.names_in(operand).isdisjoint(varied()):
+                        raise _writes_inside(
+                            f"{cls.__name__}.{name}",
+                            "an operator, a test or a built-in function",
+                            stmt.origin.place,
+                        )
+
+    def _asked_in_texts(self, stmt: ir.Stmt) -> Iterator[Asked]:
+        codes = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+        for code in (*codes, stmt):
+            if isinstance(code, ir.Opaque | ir.OpaqueStmt) and not isinstance(
+                code, Chain | Closure
+            ):
+                yield from asked_in_text(code.text, self._reader(code)[0].read)
 
     def refuse_hidden(self) -> None:
         """Refuse code without derivatives that calls what writes, known by the caller alone:
@@ -247,7 +315,7 @@ class Apart:
                 return self._method_writes(base, name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
-                return known or bool(self.writes_argument(expr))
+                return known or bool(self.writes_argument(expr)) or self._operator_writes(expr)
             case ir.Call(Closure(names=names, values=values, body=body)):
                 meaning = dict(zip(names, values, strict=True))
                 return self._writes_inside(ir.substitute(body, meaning))
@@ -255,7 +323,16 @@ class Apart:
                 return bool(self.changes(fn.obj))
             case ir.Call():
                 return True  # (a function that only the running program knows)
+            case ir.Attribute(base, name) if self.objects:
+                return bool(self.writer(base, name))
+            case ir.Index(base) if self.objects:
+                return bool(self.writer(base, "__getitem__"))
         return False
+
+    def _operator_writes(self, call: ir.Call) -> bool:
+        """Whether it is an operator whose method writes."""
+        asked = asked_here(call) if self.objects and is_operator(call) else ()
+        return any(self.writer(e, name) for e, _, names in asked for name in names)
 
     def _classes(self, base: ir.Expr) -> list[Any]:
         kind = self.kind(base)
@@ -297,12 +374,7 @@ class Apart:
         found = [ref.text for ref in refs if not self._are_sets(map(ir.Var, self.changes(ref.obj)))]
         found = found or [text for call, text in self._calls(code) if self._may_write(call)]
         if found:
-            raise UnsupportedError(
-                f"`{found[0]}` may write its arguments, and is called within "
-                f"`{code.text}`, which is not differentiated",
-                place,
-                "Call it in a statement of its own before this one.",
-            )
+            raise _writes_inside(found[0], f"`{code.text}`", place)
 
     def _are_sets(self, written: Iterable[ir.Expr]) -> bool:
         """Whether all that a function writes are sets, which hold no derivatives: what was seen. Of
@@ -356,9 +428,7 @@ class Apart:
     def _calls(self, code: ir.Opaque | ir.OpaqueStmt) -> Iterator[tuple[ir.Expr, str]]:
         """What code that travels as text may call, and how that is written: methods may be handed
         on. What goes through a list is one of its items."""
-        meaning: dict[str, ir.Expr] = dict(zip(code.names, code.values, strict=True))
-        meaning |= {ref.text: ref for ref in code.refs}
-        reader = Reader(lambda name: meaning.get(name) or ir.Var(name))
+        reader, meaning = self._reader(code)
         nodes = list(gast.walk(gast.parse(code.text.lstrip("*"))))
         for node in nodes:
             match node:
@@ -377,12 +447,33 @@ class Apart:
             calls = (part for part in made if isinstance(part, ir.Call))
             yield from ((self._called_by(call), code.text) for call in calls)
 
+    def _reader(self, code: ir.Opaque | ir.OpaqueStmt) -> tuple[Reader, dict[str, ir.Expr]]:
+        """What reads parts of code that travels as text, and the meaning of its names."""
+        meaning: dict[str, ir.Expr] = dict(zip(code.names, code.values, strict=True))
+        meaning |= {ref.text: ref for ref in code.refs}
+        return Reader(lambda name: meaning.get(name) or ir.Var(name)), meaning
+
     def _called_by(self, expr: Any) -> ir.Expr:
         """A call; of a method that is handed on, and of one that is known, whatever it is given."""
         fn: ir.Expr = getattr(expr, "fn", expr)
         known = isinstance(fn, ir.Attribute) and (fn is expr or bool(self._classes(fn.base)))
         made: ir.Expr = ir.Call(fn, ()) if known else expr
         return made
+
+
+def _writes_inside(called: str, code: str, place: Place | None) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{called}` may write its arguments, and is called within {code}, which is not "
+        "differentiated",
+        place,
+        "Call it in a statement of its own before this one.",
+    )
+
+
+def _stored_attributes(function: ir.Function) -> frozenset[str]:
+    """The attributes that a function stores, of whatever object."""
+    stores = (s.target for s in ir.statements(function.body) if isinstance(s, ir.Store))
+    return frozenset(place.name for place in stores if isinstance(place, ir.Attribute))
 
 
 def _mentioned(function: ir.Function) -> dict[str, list[ir.Stmt]]:

@@ -113,7 +113,7 @@ def is_comparison(obj: Any) -> bool:
     return isinstance(obj, types.BuiltinFunctionType) and obj in COMPARING
 
 
-def _is_made(fn: Any) -> bool:
+def is_made(fn: Any) -> bool:
     """Whether a method was made from text, as those are by which dataclasses are compared."""
     return isinstance(fn, types.FunctionType) and fn.__code__.co_filename == "<string>"
 
@@ -228,8 +228,7 @@ class MethodLookup:
             return None
         assert cls is not None
         text, original = f"{cls.__name__}_{name.strip('_')}", operation or found
-        if is_generator_function(found):
-            found = self._items_of(found)
+        found = self.items_of(found)
         if may_decline(found):
             if not alone:
                 return None
@@ -247,15 +246,15 @@ class MethodLookup:
             return None
         return self._of_object(cls, base, name, (), ()) if self.plain(cls, name) else None
 
-    def _items_of(self, fn: types.FunctionType) -> types.FunctionType:
-        """A function that gives the list of what a generator method yields."""
+    def items_of(self, fn: Any) -> Any:
+        """A function that gives the list of what a generator method yields; others as they are."""
+        if not is_generator_function(fn):
+            return fn
         key = (fn, "items")
         if key not in self._of_class:
             lowered = as_defined(as_numpy(lower(listed(ir.Ref(fn.__name__, fn)).obj)))
             self._of_class[key] = self._standing(fn, fn.__name__, lowered)
-        made = self._of_class[key]
-        assert made is not None
-        return made
+        return self._of_class[key]
 
     def _raising(self, fn: types.FunctionType, operator_text: str) -> types.FunctionType:
         """A method that raises where it would decline."""
@@ -355,7 +354,7 @@ class MethodLookup:
         assert isinstance(call.fn, ir.Ref) and len(call.args) == len(classes)
         args = (call.args, call.args[::-1])
         for cls, name, given in zip(classes, COMPARING[call.fn.obj], args, strict=True):
-            if _is_made(getattr(cls, name, None)):
+            if is_made(getattr(cls, name, None)):
                 continue  # (of a dataclass)
             found = self.method(cls, name, given, (), call.fn.text, alone=True)
             if found is not None:
@@ -396,7 +395,7 @@ class MethodLookup:
             self._of_class[key] = None
             fn = None if is_library(cls) else self.plain(cls, "__iter__")
             if fn is not None and is_generator_function(fn):
-                self._of_class[key] = self._items_of(fn)
+                self._of_class[key] = self.items_of(fn)
             elif fn is not None:
                 lowered = _listing(as_defined(as_numpy(lower(fn))))
                 if lowered is not None:

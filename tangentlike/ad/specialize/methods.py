@@ -349,15 +349,14 @@ class Methods:
             self._made[key] = made
             self._keep += (fn, made)
             self._written[id(made)] = method
-            lowered = self.callees.lowered(fn)
-            resolved, builder = self.resolved, self.callees.builder
-            if fact(_checks_operands, lowered.function) and id(fn) in self.callees.unsettled:
-                assert builder is not None
-                lowered, resolved = self.callees.unsettled[id(fn)], builder.read
+            lowered, builder = self.callees.lowered(fn), self.callees.builder
+            assert builder is not None
+            if fact(_checks_operands, lowered.function):
+                lowered = self.callees.unsettled.get(id(fn), lowered)
             function = dataclasses.replace(lowered.function, name=name)
             lowered = dataclasses.replace(lowered, function=function)
             self.callees.made[id(made)] = lowered  # (it may call itself)
-            found = resolved(lowered, given, guard=True, deciding=deciding)
+            found = builder.read(lowered, given, guard=True, deciding=deciding)
             self.callees.made[id(made)] = found
         return ir.Ref(name, self._made[key])
 
@@ -374,7 +373,12 @@ class Methods:
                 and isinstance(e.fn, ir.Ref)
                 and id(e.fn.obj) in self._written
             ):
-                return _as_written(e, self._written[id(e.fn.obj)])
+                method = self._written[id(e.fn.obj)]
+                seen = method.style in _CALLS or method.original in self.lookup.storing
+                effects = None if seen else self.callees.effects(e.fn.obj)
+                if effects is not None and effects.written:
+                    return _by_name(e, method)  # (not taken for an operator without effects)
+                return _as_written(e, method)
             return e
 
         return ir.with_body(function, ir.rewrite(function.body, self._setter, expr))
@@ -412,6 +416,18 @@ def _refuse_parents(function: ir.Function) -> None:
                 stmt.origin.place,
                 CLASS_IS_READ,
             )
+
+
+_CALLS = ("method", "call", "function", "setter")  # the styles of what is seen to be called
+
+
+def _by_name(call: ir.Call, method: _Method) -> ir.Expr:
+    """The method of an operator, called by its name: `log.__getitem__(k)` for `log[k]`."""
+    first, *others = call.args
+    if method.style != "property":
+        return ir.Call(ir.Attribute(first, method.name), tuple(others), call.kwargs, call.at)
+    of_class = ir.Attribute(ir.Call(ir.Ref("type", type), (first,)), method.name)
+    return ir.Call(ir.Attribute(of_class, "fget"), call.args, (), call.at)
 
 
 def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
