@@ -101,10 +101,12 @@ def check_program(
     name: str = "generated",
     order: int = 1,
     by_identity: bool = False,
+    linearized: bool = False,
 ) -> str:
     """Compare both modes, reverse mode told the kinds of its arguments, and its text as shown, with
     central differences: "agree", "refused" or "skipped". At order 2, each mode over each mode;
-    `by_identity`: reverse mode with the adjoints of memory by identity, needed or not.
+    `by_identity`: reverse mode with the adjoints of memory by identity, needed or not;
+    `linearized`: tangent maps, called twice.
 
     A text without types that gives NaN where the program overflows is passed over: it cannot know
     that an entry of an array of any rank is no view of it, so that nobody reads what overflows.
@@ -123,6 +125,7 @@ def check_program(
     if expected is None:
         return "skipped"
     ways: tuple[Callable[..., float], ...] = (identity_slope,) if by_identity else FIRST_ORDER
+    ways = (linearized_slope,) if linearized else ways
     along: tuple[Any, ...] = (directions,)
     if order == 2:
         ways, along = SECOND_ORDER, (directions, agreement.directions_for(args, wrt, 6))
@@ -282,6 +285,19 @@ def forward_slope(
     return float(tangent)
 
 
+def linearized_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[Any]
+) -> float:
+    """What the tangent map gives along the direction, twice the same."""
+    import tangentlike as tl
+
+    _, tangent = tl.linearize(f, *args)
+    emitted.append(tangent.source)
+    first, again = (float(tangent(*directions)) for _ in range(2))
+    assert np.isclose(first, again, rtol=1e-12, atol=0.0, equal_nan=True), (first, again)
+    return first
+
+
 def shown(made: Any) -> str:
     """The text of a derivative, which is made for a failure alone: it is often that of another
     derivation than served the call, or refused. (`text_slope` asks for one before any call.)"""
@@ -331,6 +347,7 @@ def main() -> int:
     parser.add_argument("--features", choices=sorted([*FEATURES, "versions"]), default="inplace")
     parser.add_argument("--order", type=int, choices=(1, 2), default=1, help="of derivative")
     parser.add_argument("--by-identity", action="store_true", help="adjoints by identity, always")
+    parser.add_argument("--linearized", action="store_true", help="tangent maps, called twice")
     parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
     parser.add_argument("--skip", default="", help="leave out programs that match this pattern")
     parser.add_argument("--reduce", action="store_true", help="make failing programs smaller")
@@ -351,7 +368,7 @@ def main() -> int:
             if options.features == "versions":
                 outcome = check_versions(seed)
             else:
-                how = (options.order, options.by_identity)
+                how = (options.order, options.by_identity, options.linearized)
                 outcome = check_program(source, arguments(seed), name, *how)
         except AssertionError as error:
             outcome = "WRONG"

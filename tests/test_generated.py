@@ -50,6 +50,14 @@ def test_sample_by_identity(features: str) -> None:
         assert outcome in ("agree", "skipped")
 
 
+@pytest.mark.parametrize("features", ["containers", "everything", "taken"])
+def test_sample_of_tangent_maps(features: str) -> None:
+    for seed in range(2):
+        name = f"{features} {seed} linearized"
+        outcome = check_program(generate(seed, features), arguments(seed), name, linearized=True)
+        assert outcome in ("agree", "skipped")
+
+
 @pytest.mark.thorough
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs("inplace"))

@@ -286,6 +286,32 @@ def test_tangent_maps_of_what_is_refused_twice_run_the_primal() -> None:
         tangent(X, None)
 
 
+def taken_out(x: Any) -> Any:
+    """Numbers that are in a list, and out of it."""
+    items = [v for v in x]  # noqa: C416
+    items.pop(0)
+    items.reverse()
+    return items[0] * items[1] ** 2
+
+
+def rows_put_in(x: Any) -> Any:
+    rows = [row for row in x.reshape(-1, 1)]  # noqa: C416
+    rows.insert(0, rows[1])
+    rows[0] *= 2.0  # (of the second row, too)
+    return np.sum(rows[0] * rows[-1])
+
+
+@pytest.mark.parametrize("f", [taken_out, rows_put_in])
+@pytest.mark.parametrize("form", [list, np.array])
+def test_tangent_maps_of_what_is_found_by_identity(f: Any, form: Any) -> None:
+    if f is rows_put_in and form is list:
+        pytest.skip("of arrays")
+    x = form([0.3, 1.2, 0.7])
+    _, tangent = tl.linearize(f, x)
+    changes = [float(tangent(form(e.tolist()))) for e in np.eye(3)]
+    np.testing.assert_allclose(changes, tl.grad(f)(x))
+
+
 def test_tangents_have_the_structure_of_the_arguments() -> None:
     layer = Layer(np.eye(2, 3), 0.1)
     value, tangent = tl.linearize(affine, layer, X)

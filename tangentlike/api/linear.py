@@ -18,6 +18,7 @@ from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
+from ..runtime.shadow import Shadow
 from ..runtime.tape import fresh_tape
 from .calls import (
     _by_name,
@@ -235,7 +236,8 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
 
     The backward function of `fn` is a linear map, and the tangent map is its transpose: it is made
     by reverse mode over that, and runs no primal statement again. Where that second transform
-    is refused, the tangent map is forward mode at the point, primal included.
+    is refused, or adjoints are found by identity, the tangent map is forward mode at the point,
+    primal included.
 
     Parameters
     ----------
@@ -328,7 +330,10 @@ _TRANSPOSES: weakref.WeakKeyDictionary[Derivation, _Transpose | None] = weakref.
 
 
 def _transposed(derivation: Derivation) -> _Transpose | None:
-    """The pair of the backward function by its seed; None where that is refused."""
+    """The pair of the backward function by its seed; None where that is refused, and where adjoints
+    are found by identity: what is on the tape twice would be two parameters, each of its own."""
+    if derivation not in _TRANSPOSES and _finds_by_identity(derivation.derived):
+        _TRANSPOSES[derivation] = None
     if derivation not in _TRANSPOSES:
         taken, backward = _unpacked(derivation.derived)
         seed = plain_signature(backward).parameters
@@ -342,6 +347,17 @@ def _transposed(derivation: Derivation) -> _Transpose | None:
         except (TangentlikeError, InternalError):
             _TRANSPOSES[derivation] = None
     return _TRANSPOSES[derivation]
+
+
+def _finds_by_identity(derived: Derived) -> bool:
+    """Whether a text keeps adjoints in a shadow."""
+    return any(
+        isinstance(part, ir.Ref) and part.obj is Shadow
+        for function in derived.whole().module.functions
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
 
 
 def _unpacked(derived: Derived) -> tuple[int | None, Any]:
