@@ -26,6 +26,7 @@ W, U, XS, X = (
 )
 KINDS = {n: Kind("array", "float", ("n",)) for n in "xgh"} | {"s": Kind("number", "float", ())}
 KINDS |= {"m": Kind("array", "float", ("n", "n")), "c": Kind("array", "float", ("n", 1))}
+KINDS["xs"] = Kind("array", "float", ("k", "n"))
 KINDS |= {"w": Kind("array", "float", (None,)), "a": Kind("number", "float", ())}
 
 
@@ -147,6 +148,22 @@ def test_sums_that_are_collected(body: str) -> None:
         old, found = (values[n](*(np.copy(v) for v in given)) for n in ("old", "new"))
         assert np.allclose(old, found, rtol=1e-14)
     assert "append" in new and "np.outer" not in new
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        ("A_bar += np.outer(g, x)", "np.array(g_rows).T @ xs[::-1]"),
+        ("A_bar += np.outer(x, g)", "np.array(x_rows).T @ np.array(g_rows)"),  # (of no rounds)
+        ("A_bar += np.outer(g, x)\n    if s > 9.0:\n        break", "@ np.array(x_rows)"),
+        ("A_bar += np.outer(g, x)\n    x = 2.0 * x", "@ np.array(x_rows)"),
+        ("A_bar += np.outer(g, x)\n    xs = xs + 1.0", "@ np.array(x_rows)"),
+        ("A_bar += np.outer(g, x)\n    xs[0] = 1.0", "np.outer(g, x)"),
+        ("A_bar += np.outer(g, x)\n    x *= 2.0", "np.outer(g, x)"),
+    ],
+)
+def test_rows_of_a_matrix_are_not_collected(body: str, rows: str) -> None:
+    assert rows in written(_BEFORE + f"for x in reversed(xs):\n    {body}\nreturn A_bar")
 
 
 def recurrent(w: Any, u: Any, xs: Any) -> Any:

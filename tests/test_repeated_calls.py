@@ -120,6 +120,21 @@ def test_numbers(short: list[bool]) -> None:
         df(2, 3.0)
 
 
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_numbers_for_arrays_without_axes(short: list[bool], target: Any) -> None:
+    if target == "numba":
+        pytest.importorskip("numba")
+    df, a, x = tl.grad(weighted, wrt=(0, 1), target=target), np.array(0.4), np.ones(3)
+    found = [df(a, x) for _ in range(3)]
+    assert repr(found[0]) == repr(found[2]) and short == [True, True]
+    for bar, other in zip(found[1], found[2], strict=True):
+        bar[...] = 7.0  # (it is the caller's)
+        assert isinstance(bar, np.ndarray) and not np.array_equal(bar, other)
+    assert a == 0.4 and repr(df(a, x)) == repr(found[0])
+    narrow = df(np.array(0.4, np.float32), x.astype(np.float32))
+    assert [bar.dtype for bar in narrow] == [np.float32] * 2
+
+
 def test_gradients_belong_to_the_caller(short: list[bool]) -> None:
     """An adjoint that is an argument, a view of one, or another adjoint is copied each time."""
     df, x, w = tl.grad(given_back, wrt=(0, 1)), np.ones(3), np.full(3, 2.0)

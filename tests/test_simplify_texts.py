@@ -12,7 +12,10 @@ import pytest
 import tangentlike as tl
 from tangentlike import ir
 from tangentlike.codegen.optimize import simplify
+from tangentlike.codegen.optimize.facts import derived
+from tangentlike.codegen.optimize.packs import bound_together
 from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import program
 
 from .programs.library_writes import out_of_ufunc
 from .simplify_program import facts, read
@@ -654,7 +657,9 @@ def test_quotients_by_a_root_need_no_reciprocal():
         return np.sqrt(p * p + q * q)
 
     df = tl.value_and_grad(distance, wrt=(0, 1), example=(3.0, 4.0))
-    assert "p_bar = p / sqrt_total\n" in df.source and "total_bar" not in df.source, df.source
+    assert "= q / sqrt_total, p / sqrt_total  " in df.source and "total_bar" not in df.source, (
+        df.source
+    )
     assert df(3.0, 4.0) == (5.0, (0.6, 0.8))
     tl.check_grads(distance, (3.0, 4.0), wrt=(0, 1), order=2)
 
@@ -669,3 +674,46 @@ def test_short_contributions_of_neighbouring_lines_are_one():
     df = tl.grad(poisson, example=args)
     assert "    eta_bar = mu - y  " in df.source, df.source
     tl.check_grads(poisson, args, wrt=(0, 1), order=2)
+
+
+def test_what_one_line_becomes_is_bound_together():
+    def rotated(a, b, angle):
+        for _ in range(3):
+            a, b = a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)
+        return a * b
+
+    def swapped(x):
+        a, b = x, 2.0 * x
+        for _ in range(3):
+            a, b = b, a * b
+        return a + b
+
+    def in_turn(u, v):
+        a, b = u @ v, v @ v
+        return a * b
+
+    args = RNG.random(3), RNG.random(3)
+    df = tl.grad(in_turn, wrt=(0, 1), example=args)
+    assert "    a, b = u @ v, v @ v\n" in df.source, df.source
+    df = tl.grad(rotated, wrt=(0, 1, 2), example=(0.3, 0.4, 0.5))
+    for fn, given in ((in_turn, args), (rotated, (0.3, 0.4, 0.5)), (swapped, (0.7,))):
+        tl.check_grads(fn, given, order=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "together"),
+    [
+        ("a_bar = g * b; b_bar = g * a", "a_bar, b_bar = g * b, g * a"),
+        ("a_bar = A[0]; b_bar = A[1]", "a_bar, b_bar = A[0], A[1]"),
+        ("a_bar = A[0]; b_bar = B[1]", None),  # (of two arrays)
+        ("a_bar = g * b; b_bar = a_bar * a", None),  # (the second reads the first)
+        ("a_bar = g * b; a_bar = g * a", None),
+        ("a_bar = g * b\nb_bar = g * a", None),  # (of two lines)
+        ("a_bar = g * b; b_bar = g + a", None),
+        (f"a_bar = {'g' * 50} * b; b_bar = {'h' * 30} * a", None),  # (there is no room)
+    ],
+)
+def test_neighbours_that_are_bound_together(text, together):
+    f = derived(program(f"{text}; return a_bar, b_bar"))
+    new = show(bound_together(f).body)
+    assert new == (f"{together}\nreturn a_bar, b_bar" if together else show(f.body))

@@ -163,7 +163,8 @@ class _Written:
 
     def __init__(self) -> None:
         self.known: dict[str, Any] = {
-            **{"ndarray": np.ndarray, "numbers": _NUMBERS, "Mirror": Mirror, "OTHER": OTHER},
+            **{"ndarray": np.ndarray, "array": np.array, "numbers": _NUMBERS},
+            **{"Mirror": Mirror, "OTHER": OTHER},
             **{
                 "may_share": np.may_share_memory,
                 "is_base": _is_base,
@@ -251,6 +252,8 @@ class _Written:
             self.check(f"type({bar}) in numbers")
             return f"float({bar})"
         if kind is np.ndarray and value.dtype.kind == "f":
+            if value.shape == () and value.dtype == float:  # (its adjoint may be a number)
+                self.own.append(f"if type({bar}) in numbers: {bar} = array({bar})")
             same = f"{bar}.shape == {value.shape!r} and {_same_dtype(bar, f'{name}.dtype')}"
             self.check(f"type({bar}) is ndarray and {same}")
             self.bars.append(bar)

@@ -25,7 +25,7 @@ from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
-from ..codegen.optimize.packs import saved_together
+from ..codegen.optimize.packs import bound_together, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
@@ -544,7 +544,7 @@ def _derived(
         apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, facts)
         run.made = _compilable(run.made, request, lowered.scope, build, facts)
-    module = ir.Module(run.made, apart.types)
+    module = ir.Module(tuple(map(bound_together, run.made)), apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted)

@@ -12,8 +12,7 @@ def scale_fwd(a: float, c: float):
 def scale_bwd(tape, total_seed):
     a, c = tape
     product_bar = np.sum(total_seed)         # return a * c + GRAVITY
-    a_bar = product_bar * c
-    c_bar = product_bar * a
+    a_bar, c_bar = product_bar * c, product_bar * a
     return a_bar, c_bar
 
 

@@ -74,8 +74,7 @@ def cell_made_grad(w, u, xs):
         saved.append((step_cell, Cell_step_tape))
     # adjoint
     total_bar = 1.0 / cell.count             # return total / cell.count
-    cell_bar = zeros_like(cell)
-    xs_bar = zeros_like(xs)
+    cell_bar, xs_bar = zeros_like(cell), zeros_like(xs)
     for i in reversed(range(len(xs))):
         step_cell, Cell_step_tape = saved.pop()
         # total = total + np.sum(cell.step(x) ** 2)

@@ -7,6 +7,5 @@ def distance_value_and_grad(p: float, q: float):
     # primal
     sqrt_total = np.sqrt(p * p + q * q)
     # adjoint
-    q_bar = q / sqrt_total                   # return np.sqrt(p * p + q * q)
-    p_bar = p / sqrt_total
+    q_bar, p_bar = q / sqrt_total, p / sqrt_total  # return np.sqrt(p * p + q * q)
     return sqrt_total, (p_bar, q_bar)

@@ -10,8 +10,7 @@ def final_state_grad(w, u, xs):
         h_saved.append(h)
         h = np.tanh(w @ h + u @ x)
     # adjoint
-    u_bar = np.zeros_like(u)
-    w_bar = np.zeros_like(w)
+    u_bar, w_bar = np.zeros_like(u), np.zeros_like(w)
     h_bar = np.ones_like(h)
     for x in reversed(xs):
         total_bar = h_bar * (1.0 - h * h)    # h = np.tanh(w @ h + u @ x)

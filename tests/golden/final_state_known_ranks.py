@@ -10,17 +10,15 @@ def final_state_grad(w, u, xs):
         h_saved.append(h)
         h = np.tanh(w @ h + u @ x)
     # adjoint
-    u_bar = np.zeros_like(u)
-    w_bar = np.zeros_like(w)
+    u_bar, w_bar = np.zeros_like(u), np.zeros_like(w)
     h_bar = np.ones_like(h)
-    total_bar_rows, x_rows, h_rows = [], [], []
+    total_bar_rows, h_rows = [], []
     for x in reversed(xs):
         total_bar = h_bar * (1.0 - h * h)    # h = np.tanh(w @ h + u @ x)
         h = h_saved.pop()
         total_bar_rows.append(total_bar)
-        x_rows.append(x)
         h_rows.append(h)
         h_bar = w.T @ total_bar
-    u_bar += np.array(total_bar_rows).T @ np.array(x_rows)  # h = np.tanh(w @ h + u @ x)
+    u_bar += np.array(total_bar_rows).T @ xs[::-1]  # h = np.tanh(w @ h + u @ x)
     w_bar += np.array(total_bar_rows).T @ np.array(h_rows)
     return w_bar, u_bar

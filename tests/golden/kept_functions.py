@@ -58,8 +58,7 @@ def kept_functions_grad(w, b, x):
     # primal
     h = x
     parts = [Function(w), Function2(b)]
-    Function_call_tape_saved = []
-    Function2_call_tape_saved = []
+    Function_call_tape_saved, Function2_call_tape_saved = [], []
     for f in parts:
         if type(f) is Function:
             new, Function_call_tape = Function_call_fwd(f, h)

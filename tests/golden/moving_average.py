@@ -16,9 +16,7 @@ def moving_average_grad(xs: np.ndarray, rate: float):
         means.append(mean)
     # adjoint
     means_bar = unstack(2.0 * np.stack(means))  # return np.sum(np.stack(means) ** 2)
-    mean_bar = zeros_like(mean)
-    rate_bar = 0.0
-    xs_bar = np.zeros_like(xs)
+    mean_bar, rate_bar, xs_bar = zeros_like(mean), 0.0, np.zeros_like(xs)
     for i in reversed(range(len(xs))):
         x = xs[i]
         product, mean = saved.pop()
@@ -26,8 +24,7 @@ def moving_average_grad(xs: np.ndarray, rate: float):
         # mean = (1.0 - rate) * mean + rate * x
         product_bar = unbroadcast(mean_bar, product)
         product2_bar = unbroadcast(mean_bar, x)
-        x_bar = product2_bar * rate
-        mean_bar = product_bar * (1.0 - rate)
+        x_bar, mean_bar = product2_bar * rate, product_bar * (1.0 - rate)
         rate_bar += np.sum(product2_bar * x) - np.sum(product_bar * mean)
         xs_bar[i] += x_bar
     return xs_bar, rate_bar

@@ -15,8 +15,7 @@ def polynomial_grad(cs, x: float):
     # adjoint
     # return sum([c * x**i for i, c in enumerate(cs) if i != 1])
     items_bar = sum_items_bar(scalar_seed(sum(items)), items)
-    cs_bar = zeros_like(cs)
-    x_bar = 0.0
+    cs_bar, x_bar = zeros_like(cs), 0.0
     for i in reversed(range(len(cs))):
         c_bar = zeros_like(cs[i])
         if i != 1:

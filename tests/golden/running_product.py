@@ -16,7 +16,6 @@ def running_product_grad(xs: np.ndarray):
     xs_bar = np.zeros_like(xs)
     for i in reversed(range(len(xs))):
         y = y_saved.pop()
-        xs_i_bar = y_bar * y                 # y = y * xs[i]
-        y_bar = y_bar * xs[i]
+        xs_i_bar, y_bar = y_bar * y, y_bar * xs[i]  # y = y * xs[i]
         xs_bar[i] += xs_i_bar
     return xs_bar

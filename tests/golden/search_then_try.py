@@ -5,11 +5,7 @@ def search_then_try_grad(x, y):
     # primal
     s = 0.0
     count = 0
-    taken_saved = []
-    s_saved = []
-    product_saved = []
-    product2_saved = []
-    s_saved2 = []
+    taken_saved, s_saved, product_saved, product2_saved, s_saved2 = [], [], [], [], []
     failed_saved = []
     for k in range(4):
         count = count + 1

@@ -15,8 +15,7 @@ def skip_negative_grad(xs: np.ndarray, w: float):
             total += sqrt_product * total
     # adjoint
     total_bar = 1.0                          # return total
-    w_bar = 0.0
-    xs_bar = np.zeros_like(xs)
+    w_bar, xs_bar = 0.0, np.zeros_like(xs)
     for i in reversed(range(len(xs))):
         x = xs[i]
         x_bar = 0.0                          # if x < 0.0:

@@ -6,9 +6,7 @@ from tangentlike.runtime import copy, require_floats, unbroadcast
 
 def relax_fwd(p: np.ndarray, b: np.ndarray, n):
     require_floats(p)
-    saved = []
-    p_saved = []
-    p_saved2 = []
+    saved, p_saved, p_saved2 = [], [], []
     for _ in range(n):
         pn = p.copy()
         product = pn[:-2] * pn[2:]
@@ -47,8 +45,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
     # primal
     p = p.copy()
     b = b.copy()
-    saved = []
-    b_saved = []
+    saved, b_saved = [], []
     for _ in range(3):
         product = c * p[2:]
         product2 = product * p[:-2]
@@ -58,8 +55,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         saved.append((product, product2, relax_tape))
     # adjoint
     p_bar = 2.0 * p                          # return np.sum(p * p)
-    b_bar = np.zeros_like(b)
-    c_bar = 0.0
+    b_bar, c_bar = np.zeros_like(b), 0.0
     for _ in reversed(range(3)):
         product, product2, relax_tape = saved.pop()
         b_bar += relax_bwd(relax_tape, p_bar)  # relax(p, b, 2)

@@ -8,16 +8,14 @@ def swap_buffers_grad(a: np.ndarray, n):
     # primal
     a = a.copy()
     b = np.zeros_like(a)
-    saved = []
-    b_saved = []
+    saved, b_saved = [], []
     for _ in range(n):
         product = a[:-1] * a[1:]
         b_saved.append(b[1:].copy())
         b[1:] = product
         a_old = a
         saved.append((product, a, b))
-        a = b
-        b = a_old
+        a, b = b, a_old
     # adjoint
     b_bar = np.zeros_like(b)
     a_bar = np.ones_like(a)
@@ -28,8 +26,7 @@ def swap_buffers_grad(a: np.ndarray, n):
         a_bar = a_old_bar
         b[1:] = b_saved.pop()
         product_bar = unbroadcast(b_bar[1:], product)  # b[1:] = a[:-1] * a[1:]
-        a_part_bar = product_bar * a[1:]
-        a_part2_bar = product_bar * a[:-1]
+        a_part_bar, a_part2_bar = product_bar * a[1:], product_bar * a[:-1]
         b_bar[1:] = 0.0
         a_old_bar[1:] += a_part2_bar
         a_old_bar[:-1] += a_part_bar

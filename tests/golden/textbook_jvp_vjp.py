@@ -11,8 +11,7 @@ def textbook_jvp_vjp(x1: float, x2: float, x1_dot: float, x2_dot: float, y_bar):
     sin_x = np.sin(x2)
     # adjoint
     # return np.log(x1) + x1 * x2 - np.sin(x2), difference_dot
-    difference_bar = y_bar[0]
-    difference_dot_bar = y_bar[1]
+    difference_bar, difference_dot_bar = y_bar[0], y_bar[1]
     x2_bar = difference_bar * x1 - difference_bar * cos_x
     x1_bar = difference_bar * x2 + difference_bar / x1
     # difference_dot = x1_dot / x1 + (x2 * x1_dot + x1 * x2_dot) - np.cos(x2) * x2_dot

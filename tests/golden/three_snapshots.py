@@ -4,8 +4,7 @@ from tangentlike.runtime.schedules import moves_back, stretches
 
 
 def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
-    saved = []
-    total2_saved = []
+    saved, total2_saved = [], []
     for i2 in range(start, stop):
         i = i2
         x = xs[i2]
@@ -21,8 +20,7 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
 
 def three_snapshots_steps_bwd(tape, y_bar, w_bar):
     w, start, stop, saved, total2_saved = tape
-    h_bar = y_bar[0]
-    s_bar = y_bar[1]
+    h_bar, s_bar = y_bar[0], y_bar[1]
     for i2 in reversed(range(start, stop)):
         z, sin_h, h = saved.pop()
         h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
@@ -46,8 +44,7 @@ def three_snapshots_steps(w, h, xs, s, start, stop):
 
 def three_snapshots_loop_fwd(w, h, xs, s):
     rounds = len(xs)
-    h_saved = []
-    s_saved = []
+    h_saved, s_saved = [], []
     for start, stop in stretches(rounds, snapshots=3):
         h_saved.append(h)
         s_saved.append(s)

@@ -7,12 +7,10 @@ def update_by_keywords_grad(x, y):
     x = own(x)
     y = own(y)
     d = {'a': 1.0}
-    product = x * y
-    product2 = x * x
+    product, product2 = x * y, x * x
     d.update({'b': product}, a=product2)
     d.update(c=y)
-    d_a = d['a']
-    d_b = d['b']
+    d_a, d_b = d['a'], d['b']
     product3 = d_a * d_b
     d_c = d['c']
     # adjoint

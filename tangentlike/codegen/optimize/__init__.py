@@ -39,7 +39,7 @@ from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .repeated import share_values
 from .shapes import drop_real_parts
-from .stacks import before_loops, keep_invariants, remove_unread_stacks
+from .stacks import keep_invariants, remove_unread_stacks
 from .updates import keep_entries, restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplified", "simplify"]
@@ -51,7 +51,6 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (propagate_copies, COPY),
     (fold_algebra, 0),
     (remove_dead_code, 0),
-    (keep_invariants, NEW_LIST),
     (remove_unread_stacks, NEW_LIST),
     (delay_restores, COPY),
     (merge_contributions, ADDITION),
@@ -111,7 +110,7 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     if Analyses(function, facts).patterns & OWN:
         for finish in _FINISHING:
             function = finish(function, facts)
-    return before_loops(function, facts)
+    return keep_invariants(function, facts)
 
 
 def _rounds(function: ir.Function, facts: Facts) -> ir.Function:

@@ -23,6 +23,7 @@ from ...ir.names import Names
 from .analyses import Analyses
 from .effects import Effect
 from .facts import Facts, Profile, derived_names
+from .nest import nest_single_uses
 from .stacks import taped_names, unpacked_names
 
 _TRIED = 16  # how many names of one name of the user's are tried before another is given
@@ -319,9 +320,11 @@ def plainly_named(
     for function, names in zip(functions, taped, strict=True):
         about = facts.get(function.name, Facts())  # (nothing of what is fused out of others)
         new = _lower_numbers(function, about, frozenset(names))
-        made.append(_respelled(function, new))
         if new:
-            known[function.name] = _known_by(new, about)
+            function, about = _respelled(function, new), _known_by(new, about)
+            known[function.name] = about
+            function = nest_single_uses(function, about)  # (more fits a line)
+        made.append(function)
     return tuple(made), known
 
 
@@ -334,12 +337,18 @@ def _known_by(new: Mapping[str, str], facts: Facts) -> Facts:
         found.update((new[name], kind) for name, kind in kinds.items() if name in new)
         return found
 
-    floating = (facts.floating - given - new.keys()).union(
-        new[name] for name in new if name in facts.floating
-    )
+    def named(names: frozenset[str]) -> frozenset[str]:
+        return (names - given - new.keys()).union(new[name] for name in new if name in names)
+
     kinds, behind = by_new_names(facts.kinds), by_new_names(facts.behind)
     return replace(
-        facts, kinds=kinds, behind=behind, floating=floating, cache={}, manager=Manager()
+        facts,
+        kinds=kinds,
+        behind=behind,
+        floating=named(facts.floating),
+        temporaries=named(facts.temporaries),
+        cache={},
+        manager=Manager(),
     )
 
 

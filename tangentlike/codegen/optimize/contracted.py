@@ -4,8 +4,7 @@
 
     for x in reversed(xs):                 for x in reversed(xs):
         A_bar += np.outer(g, x)                g_rows.append(g)
-                                               x_rows.append(x)
-                                           A_bar += np.array(g_rows).T @ np.array(x_rows)
+                                           A_bar += np.array(g_rows).T @ xs[::-1]
 
     z_bar = np.linalg.solve(L.T, g)        L_inverse = inverse_of_lower(L)
     K_bar = cholesky_bar(L, L_bar)         z_bar = L_inverse.T @ g
@@ -177,13 +176,26 @@ class _Contracting(Asking):
                 body.append(stmt)
                 continue
             assert isinstance(stmt, ir.Update)
-            kept = [self._kept(vector, rows, body, stmt, loop) for vector in vectors]
-            left, right = (ir.Call(self.facts.numpy_function("array"), (k,)) for k in kept)
+            u, v = vectors
+            left = self._kept(u, rows, body, stmt)
+            right = self._of_rows(v, loop) or self._kept(v, rows, body, stmt)
             product = ir.Call(_MATMUL, (ir.Attribute(left, "T"), right))
             after.append(dataclasses.replace(stmt, value=product))
         if not after:
             return (loop,)
         return (self._lists(rows, loop), dataclasses.replace(loop, body=tuple(body)), *after)
+
+    def _of_rows(self, vector: ir.Expr, loop: ir.For | ir.While) -> ir.Expr | None:
+        """The matrix whose rows a loop goes through, of the vector that is such a row."""
+        match loop:
+            case ir.For(target=str(x), iter=ir.Call(ir.Ref(obj=obj), (ir.Var(xs),), ())) if (
+                vector == ir.Var(x) and obj is reversed and self.facts.kind(xs).rank == 2
+            ):
+                inside = [*ir.statements(loop.body)]
+                bound = frozenset(name for stmt in inside for name in ir.binds(stmt))
+                if bound.isdisjoint((x, xs)) and not any(isinstance(s, ir.Break) for s in inside):
+                    return ir.Index(ir.Var(xs), ir.Slice(None, None, ir.Const(-1)))
+        return None
 
     def _kept(
         self,
@@ -191,15 +203,14 @@ class _Contracting(Asking):
         rows: dict[ir.Expr, str],
         body: list[ir.Stmt],
         stmt: ir.Stmt,
-        loop: ir.For | ir.While,
-    ) -> ir.Var:
-        """The list that has the vector of each round; it is put there once."""
+    ) -> ir.Expr:
+        """An array of the vectors of all rounds: each is put into a list once."""
         if vector not in rows:
             name = vector.name if isinstance(vector, ir.Var) else "factor"
             rows[vector] = self.names.fresh(f"{name}_rows")
             push = ir.Call(ir.Attribute(ir.Var(rows[vector]), "append"), (vector,))
             body.append(ir.Do(push, dataclasses.replace(stmt.origin, role="save")))
-        return ir.Var(rows[vector])
+        return ir.Call(self.facts.numpy_function("array"), (ir.Var(rows[vector]),))
 
     def _lists(self, rows: Mapping[ir.Expr, str], loop: ir.Stmt) -> ir.Stmt:
         origin = dataclasses.replace(loop.origin, role="save")

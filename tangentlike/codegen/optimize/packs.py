@@ -32,9 +32,10 @@ from ...errors import Place
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
-from .analyses import Analyses
+from .analyses import IN_PLACE, Analyses
 from .effects import Effect, effect_of, expr_effect, pinned_names
 from .facts import Facts
+from .nest import LINE, statement_width
 from .stacks import created_lists, is_push, taped_names, unpacked_names
 
 
@@ -468,3 +469,81 @@ class _Edits(ir.Rewriter):
             new.update(dict.fromkeys(stacks))
             new.update({inside[0]: saved} if inside and inside[0] else {})
         return [new.get(name, "") if name else "" for name in names]
+
+
+# --------------------------------------------------------------------------------------------------
+# What one line of the user's becomes, and what has one form, is bound by one statement: adjoints
+# that begin as zeros, empty lists, entries of one array, what one operator gives for its operands;
+# and `dx, dy = x[1:] - x[:-1], y[1:] - y[:-1]`, as the user wrote it.
+
+
+def bound_together(function: ir.Function) -> ir.Function:
+    """Bind neighbours in one line, where it has room for them: the last thing done to a text.
+
+    >>> import numpy as np
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> text = "a_bar = np.zeros_like(a); b_bar = 0.0; u_bar = g * v; v_bar = g * u; return v_bar"
+    >>> print(show(bound_together(derived(program(text, {"np": np}))).body))
+    a_bar, b_bar = np.zeros_like(a), 0.0
+    u_bar, v_bar = g * v, g * u
+    return v_bar
+    """
+    return _Binding().rewritten(function)
+
+
+class _Binding(ir.Rewriter):
+    indentation = 0
+
+    def block(self, block: ir.Block) -> ir.Block:
+        self.indentation += 4
+        out: list[ir.Stmt] = []
+        for stmt in super().block(block):
+            both = self._both(out[-1], stmt) if out and isinstance(stmt, ir.Assign) else None
+            out[-1 if both else len(out) :] = [both or stmt]
+        self.indentation -= 4
+        return ir.unless_same(out, block)
+
+    def _both(self, first: ir.Stmt, second: ir.Assign) -> ir.Assign | None:
+        """One statement for two that stand beside each other, if they are told together."""
+        one, two = first.origin, second.origin
+        if not isinstance(first, ir.Assign) or not isinstance(second.target, str):
+            return None
+        if (one.role, one.place.file, one.place.line) != (two.role, two.place.file, two.place.line):
+            return None
+        names, values = _bound(first)
+        targets = (*names, second.target)
+        alike = _form(values[-1]) == _form(second.value) is not None
+        written = one.role == "primal" and one.place.text.startswith(", ".join(map(str, targets)))
+        read = ir.reads(second) | {second.target}
+        if not (alike or written) or not read.isdisjoint(map(str, names)):
+            return None
+        end = max(place.column + place.width for place in (one.place, two.place))
+        column = min(one.place.column, two.place.column)
+        place = dataclasses.replace(one.place, column=column, width=end - column)
+        value = ir.Display("tuple", (*values, second.value))
+        both = ir.Assign(targets, value, dataclasses.replace(one, place=place))
+        return both if statement_width(both, self.indentation) <= LINE + 2 else None
+
+
+def _bound(stmt: ir.Assign) -> tuple[tuple[ir.Target, ...], tuple[ir.Expr, ...]]:
+    """What a statement binds, and to what."""
+    match stmt:
+        case ir.Assign(target=tuple(names), value=ir.Display(form="tuple", items=values)):
+            return names, values
+    return (stmt.target,), (stmt.value,)
+
+
+def _form(value: ir.Expr) -> ir.Expr | None:
+    """What values have in common that are bound together."""
+    match value:
+        case ir.Call(ir.Ref(text=text), (ir.Var(),), ()) if text.endswith("zeros_like"):
+            return ir.Const(0.0)
+        case ir.Const(0.0) | ir.Display("list", ()):
+            return ir.Const(0.0)
+        case ir.Index(ir.Var() as base, _):
+            return base
+        case ir.Call(ir.Ref(text=text) as fn, (_, _), ()) if text in IN_PLACE:
+            return fn
+    return None

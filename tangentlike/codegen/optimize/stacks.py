@@ -15,7 +15,7 @@ from ...ir.facts import fact
 from ...ir.index import ProgramIndex, references
 from ...rules.index_kinds import key_parts
 from .analyses import Analyses, Asking
-from .effects import effect_of, expr_effect, is_pure, is_trusted
+from .effects import NOTHING, effect_of, expr_effect, is_pure, is_trusted
 from .facts import Facts
 from .shapes import is_number
 
@@ -103,19 +103,21 @@ def _popped(stmt: ir.Stmt, stack: str) -> tuple[str, ...] | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# Values that are the same in every iteration are not saved for each of them.
+# What is the same in every iteration is not saved in each, and is computed before the loop.
 #
 # What a loop works out from names that nothing in it binds or writes still has its value when the
 # loop is gone through backwards: the name is read, and the stack it was saved on goes.
 
 
 def keep_invariants(function: ir.Function, facts: Facts) -> ir.Function:
-    """Leave out stacks of which all items are one value that its name still has.
+    """Leave out stacks of which all items are one value that its name still has, and compute before
+    a loop what it computes in each iteration alike.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
     >>> import numpy as np
     >>> from .facts import derived
+    >>> from ...ir.kind import FLOAT
     >>> f = derived(program('''s = []
     ... for i in range(n):
     ...     r = np.sqrt(dt)
@@ -125,104 +127,86 @@ def keep_invariants(function: ir.Function, facts: Facts) -> ir.Function:
     ...     x_bar = x_bar * r
     ... return x_bar''', {"np": np}), "save")
     >>> print(show(keep_invariants(f, Facts()).body))
-    s = []
     for i in range(n):
         r = np.sqrt(dt)
     for i in reversed(range(n)):
         x_bar = x_bar * r
     return x_bar
-    """
-    return _Invariants(function, facts).rewritten(function)
-
-
-class _Invariants(Asking):
-    """`gone`: the statements that push a value, or pop it, that its name still has."""
-
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        super().__init__(function, facts)
-        self.function = function
-        self.index = fact(ProgramIndex, function)
-        self.gone: set[int] = set()
-        if facts.by_identity or any(isinstance(s, ir.Try) for s in self.index.statements):
-            return  # (each is an object of its own; what a `try` binds depends on what it raises)
-        for stack in sorted(created_lists(function)):
-            self.gone.update(self._of_one_value(stack))
-
-    def statement(self, stmt: ir.Stmt) -> ir.Instead:
-        if id(stmt) in self.gone:
-            return ()
-        return self.nested(stmt)
-
-    def _of_one_value(self, stack: str) -> Iterator[int]:
-        """The push and the pop of a stack of one value, if it is such a stack."""
-        uses = [self.index.statements[n] for n in self.index.uses.get(stack, ())]
-        if len(uses) != 2 or stack in self.pinned:
-            return
-        push, pop = uses
-        value, taken = _pushed(push, stack), getattr(pop, "target", None)
-        if not isinstance(value, ir.Var) or not is_push(push) or _popped(pop, stack) is None:
-            return
-        name = value.name
-        if taken == name and name not in self.function.param_names:
-            bindings = [self.index.statements[n] for n in self.index.definitions[name]]
-            if len(bindings) == 2 and bindings[1] is pop:
-                beside = self.index.block_of(bindings[0]) == self.index.block_of(push)
-                if beside and self._is_invariant(bindings[0], name):
-                    yield from map(id, uses)
-
-    def _is_invariant(self, definition: ir.Stmt, name: str) -> bool:
-        """Whether a statement of a loop, the only one to bind a name but for pops, gives it the
-        same value each time."""
-        if not isinstance(definition, ir.Assign) or definition.target != name:
-            return False
-        effect = expr_effect(definition.value, self.facts, is_trusted(definition))
-        loops = [*self.index.loops(self.index.number(definition))]
-        if not loops or not effect.silent or name in self.pinned or self.sharing.is_written(name):
-            return False
-        around = effect_of(self.index.statements[loops[-1]], self.facts)
-        return self.can_move(effect, (around,))
-
-
-def before_loops(function: ir.Function, facts: Facts) -> ir.Function:
-    """Compute before a loop what it computes in each iteration alike.
-
-    >>> from tangentlike.frontend.lower import program
-    >>> from tangentlike.codegen.print import show
-    >>> import numpy as np
-    >>> from ...ir.kind import FLOAT
     >>> f = program('''for i in range(n):
     ...     root = np.sqrt(dt)
     ...     x = x * root
     ... return x''', {"np": np})
     >>> f = dataclasses.replace(f, params=tuple(map(ir.Param, ("dt", "n", "x"))))
     >>> facts = Facts(kinds={"dt": FLOAT}, temporaries=frozenset(["root"]))
-    >>> print(show(before_loops(f, facts).body))
+    >>> print(show(keep_invariants(f, facts).body))
     root = np.sqrt(dt)
     for i in range(n):
         x = x * root
     return x
     """
     loops = any(isinstance(s, ir.For | ir.While) for s in ir.statements(function.body))
-    if not loops or facts.by_identity or not facts.temporaries:
-        return function
-    return _Hoisting(function, facts).rewritten(function)
+    if not loops or facts.by_identity:
+        return function  # (each is an object of its own)
+    return _Invariants(function, facts).rewritten(function)
 
 
-class _Hoisting(Asking):
-    """`bound`: the names that surely have a value where the pass is."""
+class _Invariants(Asking):
+    """`gone`: the statements of stacks of one value, which its name still has; `bound`: the names
+    that surely have a value where the pass is."""
 
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
-        self.bindings = ir.bindings(ir.statements(function.body), function.param_names)
+        self.index = fact(ProgramIndex, function)
+        self.gone: set[int] = set()
+        if not any(isinstance(s, ir.Try) for s in self.index.statements):
+            # (what a `try` binds depends on what it raises)
+            for stack in sorted(created_lists(function)):
+                self.gone.update(self._of_one_value(stack))
+        stays = [s for s in self.index.statements if id(s) not in self.gone]
+        self.bindings = ir.bindings(stays, function.param_names)
         self.bound = set(function.param_names)
         self.numbers = {
             str(s.target): s.value.value
-            for s in ir.statements(function.body)
+            for s in stays
             if isinstance(s, ir.Assign) and isinstance(s.value, ir.Const)
             if self.bindings[str(s.target)] == 1
         }
 
+    def _of_one_value(self, stack: str) -> Iterator[int]:
+        """The statements of a stack of one value, if it is such a stack."""
+        uses = [self.index.statements[n] for n in self.index.uses.get(stack, ())]
+        if len(uses) != 2 or stack in self.pinned:
+            return
+        push, pop = uses
+        value, taken = _pushed(push, stack), getattr(pop, "target", None)
+        if not isinstance(value, ir.Var) or value.name in self.function.param_names:
+            return
+        if not is_push(push) or _popped(pop, stack) is None:
+            return
+        bindings = [self.index.statements[n] for n in self.index.definitions[value.name]]
+        if taken == value.name and len(bindings) == 2 and bindings[1] is pop:
+            loops = [*self.index.loops(self.index.number(bindings[0]))]
+            beside = self.index.block_of(bindings[0]) == self.index.block_of(push)
+            around = self.index.statements[loops[-1]] if beside and loops else None
+            if around is not None and self._is_alike(bindings[0], around):
+                yield from map(id, uses)
+                yield from (id(self.index.statements[n]) for n in self.index.definitions[stack])
+
+    def _is_alike(self, stmt: ir.Stmt, loop: ir.Stmt, before: frozenset[str] = NOTHING) -> bool:
+        """Whether a statement of a loop gives its name the same value each time (the names
+        `before` are bound before the loop)."""
+        match stmt:
+            case ir.Assign(target=str(name)) if name not in self.pinned:
+                effect = expr_effect(stmt.value, self.facts, is_trusted(stmt))
+                around = effect_of(loop, self.facts)
+                others = dataclasses.replace(around, binds=around.binds - before)
+                alike = effect.silent and self.can_move(effect, (others,))
+                return alike and not self.sharing.is_written(name)
+        return False
+
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        if id(stmt) in self.gone:
+            return ()
         bound = set(self.bound)
         new = self.nested(stmt)
         self.bound = bound
@@ -239,32 +223,21 @@ class _Hoisting(Asking):
         """The statements of a loop that may as well stand before it, without raising there what
         a loop of no iteration would not."""
         found: list[ir.Stmt] = []
-        runs, bound = self._surely_runs(loop), set(self.bound)
-        around = effect_of(loop, self.facts)
+        names: frozenset[str] = NOTHING
+        runs = self._surely_runs(loop)
         for stmt in loop.body:
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call() as value) if (
                     name in self.facts.temporaries
                     and self.bindings[name] == 1
-                    and name not in self.pinned
+                    and expr_effect(value, self.facts, is_trusted(stmt)).reads <= self.bound | names
+                    and (runs or self._never_raises(value))
+                    and self._is_alike(stmt, loop, names)
                 ):
-                    effect = expr_effect(value, self.facts, is_trusted(stmt))
-                    others = dataclasses.replace(around, binds=around.binds - self._named(found))
-                    if (
-                        effect.silent
-                        and effect.reads <= self.bound
-                        and (runs or self._never_raises(value))
-                        and self.can_move(effect, (others,))
-                        and not self.sharing.is_written(name)
-                    ):
-                        found.append(stmt)
-                        self.bound.add(name)
-        self.bound = bound | self._named(found)
+                    found.append(stmt)
+                    names |= {name}
+        self.bound |= names
         return found
-
-    @staticmethod
-    def _named(stmts: Sequence[ir.Stmt]) -> frozenset[str]:
-        return frozenset(name for stmt in stmts for name in ir.binds(stmt))
 
     def _surely_runs(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop surely has an iteration, and no `try` asks what is raised before it."""
