@@ -90,3 +90,41 @@ def test_entries_added_to_while_one_is_taken(program: Any, n: int) -> None:
     tl.check_grads(program, (a,), order=2)
     told = tl.grad(program, example=(a,))
     np.testing.assert_allclose(told(a), tl.grad(program)(a), rtol=1e-12)
+
+
+def bent(x: Any, b: Any) -> Any:
+    return np.sin(x) * x + b
+
+
+def bent_twice(x: Any, b: Any) -> Any:
+    return np.sum(bent(bent(x, b), b) ** 2)
+
+
+def bent_with_gradient(x: Any, b: Any) -> Any:
+    y = bent(x, b)
+    return np.sum(y * b) + np.sum(tl.grad(bent_alone)(x) * y)
+
+
+def bent_alone(x: Any) -> Any:
+    return np.sum(bent(x, x))
+
+
+def halved(x: Any, b: Any) -> Any:
+    return np.sum(np.sin(x) * b) if len(x) < 2 else halved(x[::2], b[::2]) + x[-1] ** 3
+
+
+@pytest.mark.parametrize("program", [bent_twice, bent_with_gradient, halved])
+def test_results_that_no_call_reads(program: Any) -> None:
+    """The tangent of a gradient does not need the gradient; where something does, it stays."""
+    x, b, v = RNG.normal(size=(3, 4))
+    tl.check_grads(program, (x, b), order=2)
+    found = tl.hvp(program)(x, b, v=v)
+    there, back = (tl.grad(program)(x + step * v, b) for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(found, (there - back) / 2e-6, rtol=1e-5, atol=1e-7)
+
+
+def test_a_tangent_is_given_alone() -> None:
+    """`x_bar_dot = bent_bwd_jvp(..)`, not `x_bar, x_bar_dot = ..`."""
+    x, b = RNG.normal(size=(2, 4))
+    source = tl.hvp(lambda x: np.sum(bent(x, b) ** 2), example=(x,)).source
+    assert "    x_bar_dot = bent_bwd_jvp(" in source and "x_bar," not in source, source

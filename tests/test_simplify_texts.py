@@ -717,3 +717,18 @@ def test_neighbours_that_are_bound_together(text, together):
     f = derived(program(f"{text}; return a_bar, b_bar"))
     new = show(bound_together(f).body)
     assert new == (f"{together}\nreturn a_bar, b_bar" if together else show(f.body))
+
+
+def test_what_is_bound_before_an_error_stays_bound():
+    def tried(x, n):
+        a, b = 2.0, 3.0
+        try:
+            a = x[0] * 1.0; b = x[n] * 2.0  # fmt: skip # noqa: E702
+        except IndexError:
+            pass
+        return a * b
+
+    x = RNG.random(2)
+    for n in (1, 5):
+        tl.check_grads(lambda x, n=n: tried(x, n), (x,))
+    assert tl.grad(tried)(x, 5)[0] == 3.0

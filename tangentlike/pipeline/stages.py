@@ -25,6 +25,7 @@ from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
+from ..codegen.optimize.nest import nest_single_uses
 from ..codegen.optimize.packs import bound_together, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
@@ -456,7 +457,9 @@ def _finished(
     functions: tuple[ir.Function, ...], request: Request, facts: Mapping[str, Facts]
 ) -> tuple[ir.Function, ...]:
     """The functions as they run (who differentiates them finds sums, which are linear)."""
-    made = saved_together(functions, facts)
+    known = ((f, facts.get(f.name)) for f in functions)
+    made = tuple(f if about is None else nest_single_uses(f, about) for f, about in known)
+    made = saved_together(made, facts)
     made = stored_first(made, facts)
     return contracted(made, facts) if request.target == "numpy" else made
 
@@ -468,9 +471,10 @@ def _compilable(
     build: Builder,
     facts: Mapping[str, Facts],
 ) -> tuple[ir.Function, ...]:
-    """The functions as Numba takes them, for the target that asks for that."""
+    """The functions as Numba takes them, for the target that asks for that; for the others as a
+    person would write them (Numba infers the types of lists one by one)."""
     if request.target != "numba":
-        return functions
+        return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered
 
     scopes = scopes_of(ir.Module(functions), scope, build.scopes)
@@ -544,7 +548,7 @@ def _derived(
         apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, facts)
         run.made = _compilable(run.made, request, lowered.scope, build, facts)
-    module = ir.Module(tuple(map(bound_together, run.made)), apart.types)
+    module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted)

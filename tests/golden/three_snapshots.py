@@ -72,7 +72,7 @@ def three_snapshots_loop_bwd(tape, state_bar):
             h_bar, s_bar = three_snapshots_steps_bwd(
                 three_snapshots_steps_tape, (h_bar, s_bar), w_bar
             )
-    return w_bar, h_bar, s_bar
+    return w_bar
 
 
 def three_snapshots_grad(w, h, xs):
@@ -80,8 +80,5 @@ def three_snapshots_grad(w, h, xs):
     s = 0.0
     (h2, s2), three_snapshots_loop_tape = three_snapshots_loop_fwd(w, h, xs, s)
     # adjoint
-    h2_bar = zeros_like(h2)
-    w_bar, h_bar, s_bar = three_snapshots_loop_bwd(
-        three_snapshots_loop_tape, (h2_bar, 1.0)
-    )
+    w_bar = three_snapshots_loop_bwd(three_snapshots_loop_tape, (zeros_like(h2), 1.0))
     return w_bar

@@ -23,7 +23,6 @@ from ...ir.names import Names
 from .analyses import Analyses
 from .effects import Effect
 from .facts import Facts, Profile, derived_names
-from .nest import nest_single_uses
 from .stacks import taped_names, unpacked_names
 
 _TRIED = 16  # how many names of one name of the user's are tried before another is given
@@ -320,11 +319,9 @@ def plainly_named(
     for function, names in zip(functions, taped, strict=True):
         about = facts.get(function.name, Facts())  # (nothing of what is fused out of others)
         new = _lower_numbers(function, about, frozenset(names))
+        made.append(_respelled(function, new))
         if new:
-            function, about = _respelled(function, new), _known_by(new, about)
-            known[function.name] = about
-            function = nest_single_uses(function, about)  # (more fits a line)
-        made.append(function)
+            known[function.name] = _known_by(new, about)
     return tuple(made), known
 
 

@@ -58,7 +58,8 @@ def contracted(
     >>> known = {"x": Kind("array", "float", ("n",))}
     >>> print(show(contracted((f,), {f.name: Facts(kinds=known)})[0].body))
     A_bar = np.zeros_like(A)
-    g_rows, x_rows = [], []
+    g_rows = []
+    x_rows = []
     for x in reversed(xs):
         g = 2.0 * x
         s_bar = 3.0 * (g @ x)
@@ -183,7 +184,9 @@ class _Contracting(Asking):
             after.append(dataclasses.replace(stmt, value=product))
         if not after:
             return (loop,)
-        return (self._lists(rows, loop), dataclasses.replace(loop, body=tuple(body)), *after)
+        origin = dataclasses.replace(loop.origin, role="save")
+        lists = (ir.Assign(name, ir.Display("list", ()), origin) for name in rows.values())
+        return (*lists, dataclasses.replace(loop, body=tuple(body)), *after)
 
     def _of_rows(self, vector: ir.Expr, loop: ir.For | ir.While) -> ir.Expr | None:
         """The matrix whose rows a loop goes through, of the vector that is such a row."""
@@ -211,13 +214,6 @@ class _Contracting(Asking):
             push = ir.Call(ir.Attribute(ir.Var(rows[vector]), "append"), (vector,))
             body.append(ir.Do(push, dataclasses.replace(stmt.origin, role="save")))
         return ir.Call(self.facts.numpy_function("array"), (ir.Var(rows[vector]),))
-
-    def _lists(self, rows: Mapping[ir.Expr, str], loop: ir.Stmt) -> ir.Stmt:
-        origin = dataclasses.replace(loop.origin, role="save")
-        names, empty = tuple(rows.values()), ir.Display("list", ())
-        if len(names) == 1:
-            return ir.Assign(names[0], empty, origin)
-        return ir.Assign(names, ir.Display("tuple", (empty,) * len(names)), origin)
 
     def _added(
         self, stmt: ir.Stmt, at: int, loop: ir.For | ir.While

@@ -490,11 +490,16 @@ def bound_together(function: ir.Function) -> ir.Function:
     u_bar, v_bar = g * v, g * u
     return v_bar
     """
-    return _Binding().rewritten(function)
+    return _Binding(function).rewritten(function)
 
 
 class _Binding(ir.Rewriter):
-    indentation = 0
+    """`caught`: what is raised between two statements of the user's may be."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.indentation = 0
+        catching = (ir.Try, ir.With, ir.Enter)
+        self.caught = any(isinstance(s, catching) for s in ir.statements(function.body))
 
     def block(self, block: ir.Block) -> ir.Block:
         self.indentation += 4
@@ -509,6 +514,8 @@ class _Binding(ir.Rewriter):
         """One statement for two that stand beside each other, if they are told together."""
         one, two = first.origin, second.origin
         if not isinstance(first, ir.Assign) or not isinstance(second.target, str):
+            return None
+        if self.caught and one.role == "primal":
             return None
         if (one.role, one.place.file, one.place.line) != (two.role, two.place.file, two.place.line):
             return None

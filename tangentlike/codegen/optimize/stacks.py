@@ -305,8 +305,70 @@ def simplified_pairs(
         names = unpacked_names(functions[at + 1]) if out else None
         if names is not None and names == taped_names(fwd):
             fwd, out[-1] = _shortened(fwd, out[-1], simplified, facts)
+        elif fwd.name not in _called(functions[: at + 1]):
+            fwd = _with_results_read(fwd, out, facts)
         out.append(simplified(fwd))
     return tuple(reversed(out))
+
+
+def _called(functions: Sequence[ir.Function]) -> frozenset[str]:
+    """The names of what functions refer to."""
+    return frozenset(ref.text for fn in functions for ref in fact(references, fn))
+
+
+def _with_results_read(
+    fn: ir.Function, callers: list[ir.Function], facts: Mapping[str, Facts]
+) -> ir.Function:
+    """A function without the results that no call of it reads (the gradient, where a tangent of it
+    is asked for); its calls in `callers`, which are simplified, take what is left."""
+    match fn.body[-1:]:
+        case (ir.Return(value=ir.Display(form="tuple", items=results)) as end,) if (
+            taped_names(fn) is None and "." not in fn.name
+        ):
+            callers[:] = [ir.distinct(f) if fn.name in _called((f,)) else f for f in callers]
+            calls = [call for caller in callers for call in _calls_of(fn.name, caller, facts)]
+        case _:
+            return fn
+    read: set[int] = set()
+    for call, names in calls:
+        if call is None or len(names) != len(results):
+            return fn
+        read.update(n for n, is_read in enumerate(names) if is_read)
+    if not read or len(read) == len(results):
+        return fn
+    shorter = {id(call): _taking(call, read) for call, _ in calls if call is not None}
+    for at, caller in enumerate(callers):
+        body = ir.rewrite(caller.body, lambda stmt: shorter.get(id(stmt)))
+        callers[at] = ir.with_body(caller, body)
+    items = tuple(results[n] for n in sorted(read))
+    value = items[0] if len(items) == 1 else ir.Display("tuple", items)
+    return ir.with_body(fn, (*fn.body[:-1], ir.Return(value, end.origin)))
+
+
+def _calls_of(
+    name: str, caller: ir.Function, facts: Mapping[str, Facts]
+) -> Iterator[tuple[ir.Assign | None, list[bool]]]:
+    """The statements that take apart what a function gives, and which parts of it are read; None
+    for what does something else with it."""
+    if name not in _called((caller,)):
+        return
+    live = Analyses(caller, facts[caller.name]).live
+    for stmt in ir.statements(caller.body):
+        found = [p for p in ir.walk_statement(stmt) if isinstance(p, ir.Ref) and p.text == name]
+        match stmt:
+            case ir.Assign(target=tuple(names), value=ir.Call(ir.Ref() as called)) if found == [
+                called
+            ]:
+                reads = [not isinstance(n, str) or live.is_live_after(stmt, n) for n in names]
+                yield stmt, reads
+            case _ if found:
+                yield None, []
+
+
+def _taking(call: ir.Assign, read: set[int]) -> ir.Assign:
+    """The call that takes those of the results that are read."""
+    names = tuple(name for n, name in enumerate(call.target) if n in read)
+    return ir.Assign(names if len(names) > 1 else names[0], call.value, call.origin)
 
 
 def _shortened(
