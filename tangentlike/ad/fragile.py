@@ -17,6 +17,7 @@ from .. import ir
 from ..analysis.memory import surely_basic
 from ..errors import UnsupportedError
 from ..ir.facts import fact
+from ..ir.identity import ByIdentity
 from ..ir.index import ProgramIndex
 from ..rules.bind import Instance
 from .context import MUL, Context, operation
@@ -45,8 +46,8 @@ class Fragility:
         self.function = function
         self.active = active
         self.context = context
-        self._operands: dict[int, tuple[ir.Stmt, dict[str, int]]] = {}
-        self._instances: dict[int, tuple[ir.Call, Instance]] = {}  # by the ids of calls
+        self._operands = ByIdentity[dict[str, int]]()
+        self._instances = ByIdentity[Instance]()
 
     def of(self, name: str) -> int:
         """The class of a name."""
@@ -54,8 +55,7 @@ class Fragility:
 
     def instance(self, call: ir.Call) -> Instance | None:
         """The rule of a call of the function, applied to it, where that was needed here."""
-        known = self._instances.get(id(call))
-        return known[1] if known is not None else None
+        return self._instances.get(call)
 
     def worth_masking(self, name: str, key: ir.Expr) -> bool:
         """Whether entries of a value that a key leaves out are kept from dividing by zero."""
@@ -108,9 +108,9 @@ class Fragility:
     def operands(self, stmt: ir.Stmt) -> dict[str, int]:
         """The names that a statement's result is made of, entry for entry, and the class of the
         operation as one of each. Asked again in each round: worked out once."""
-        if id(stmt) not in self._operands:
-            self._operands[id(stmt)] = stmt, self._operands_of(stmt)
-        return self._operands[id(stmt)][1]
+        if stmt not in self._operands:
+            self._operands[stmt] = self._operands_of(stmt)
+        return self._operands[stmt]
 
     def _operands_of(self, stmt: ir.Stmt) -> dict[str, int]:
         match stmt:
@@ -132,7 +132,7 @@ class Fragility:
             instance = self.context.bind(rule, call)
         except UnsupportedError:  # (refused where it is differentiated, if it is)
             return {}
-        self._instances[id(call)] = call, instance
+        self._instances[call] = instance
         found: dict[str, int] = {}
         for param, actual in instance.arguments.items():
             if isinstance(actual, ir.Var) and param in instance.partials:

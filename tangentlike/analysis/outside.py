@@ -24,6 +24,7 @@ from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
 from ..ir.dataflow import Problem, solve
+from ..ir.identity import ByIdentity
 from ..ir.index import named
 from ..ir.kind import FUNCTION
 from ..rules.index_kinds import key_parts
@@ -87,7 +88,7 @@ class OuterSources(Sources):
     roots: dict[str, ir.Ref] = field(default_factory=dict)  # the names outside that they are of
     held: dict[str, frozenset[str]] = field(default_factory=dict)  # by containers, wherever
     names: _Names = field(default_factory=dict)  # what the names of the function are, here
-    before: dict[int, _Names] = field(default_factory=dict)  # and before each statement, by id
+    before: ByIdentity[_Names] = field(default_factory=ByIdentity)  # and before each statement
 
     def follow(self, function: ir.Function) -> OuterSources:
         """Go through the statements until nothing new is found. What a name is shows at each
@@ -97,7 +98,7 @@ class OuterSources(Sources):
             changed = False
             found = solve(function, _NamesHere(self))
             for number, stmt in enumerate(found.index.statements):
-                self.before[id(stmt)] = found.before[number]
+                self.before[stmt] = found.before[number]
                 for name, items in self.at(stmt).bound(stmt):
                     known = self.held.get(name, _NONE)
                     if name == element(name) and not items <= known:
@@ -106,7 +107,7 @@ class OuterSources(Sources):
 
     def at(self, stmt: ir.Stmt) -> OuterSources:
         """The same, where a statement begins."""
-        return self.where(self.before.get(id(stmt), {}))
+        return self.where(self.before.get(stmt, {}))
 
     def where(self, names: _Names) -> OuterSources:
         """The same, where the names of the function are these."""
@@ -324,16 +325,16 @@ class Outside:
     touched: dict[str, ir.Ref] = field(default_factory=dict)
     changes: bool = False  # whether any of them is written
     roots: dict[str, ir.Ref] = field(default_factory=dict)  # by nodes: what names them
-    _known: dict[int, OuterEffects] = field(default_factory=dict)
-    _flow: dict[int, Any] = field(default_factory=dict)  # of functions that are called
+    _known: ByIdentity[OuterEffects] = field(default_factory=ByIdentity)
+    _flow: ByIdentity[Any] = field(default_factory=ByIdentity)  # of functions that are called
 
     def of_callee(self, obj: Any) -> OuterEffects:
         """What a user's function does outside, itself or by what it calls."""
-        if id(obj) not in self._known:
-            self._known[id(obj)] = OuterEffects()  # (a recursive call adds nothing)
+        if obj not in self._known:
+            self._known[obj] = OuterEffects()  # (a recursive call adds nothing)
             function = self.body(obj)
-            self._known[id(obj)] = self.effects(function, self.sources(function), called=True)
-        return self._known[id(obj)]
+            self._known[obj] = self.effects(function, self.sources(function), called=True)
+        return self._known[obj]
 
     def of_call(self, call: ir.Call, sources: Sources) -> OuterEffects:
         """What the call of a user's function does outside of it: also with the defaults of
@@ -613,14 +614,14 @@ class Outside:
     def _coming_into(self, obj: Any, written: Collection[str]) -> frozenset[str]:
         """The parameters of a function whose values may come into what these parameters hold."""
         function = self.body(obj)
-        if id(obj) not in self._flow:
+        if obj not in self._flow:
             sources = self.sources(function)
             flow = flow_edges(function, sources.kinds, self.book, sources.effects)
-            self._flow[id(obj)] = flow.predecessors
+            self._flow[obj] = flow.predecessors
         found: set[str] = set()
         for name in written:
             ends = {name, element(name)}
-            found |= _params_reaching(ends, self._flow[id(obj)], function) - {name}
+            found |= _params_reaching(ends, self._flow[obj], function) - {name}
         return frozenset(found)
 
     def _refuse_overwritten(self, function: ir.Function, outer: OuterSources) -> None:

@@ -109,7 +109,7 @@ class _Reading:
         return same and still_means(self.looked)
 
 
-_READ: Recent[int, _Reading] = Recent(256)  # by the id of the function, which is kept alive
+_READ: Recent[types.FunctionType, _Reading] = Recent(256)
 
 
 def read_once(
@@ -126,7 +126,7 @@ def read_once(
     if not plain or managers or lent or cells or cuts_made() is not None:
         return lower(fn, managers, lent, helpers, cells)
     assert isinstance(fn, types.FunctionType)
-    known = _READ.get(id(fn))
+    known = _READ.get(fn)
     if known is not None and known.serves(fn):
         note_function(fn)
         return known.lowered
@@ -134,7 +134,7 @@ def read_once(
         found = lower(fn)
     if not found.scope.imports and not _holds_lifted(found.function):
         module = sys.modules.get(fn.__module__ or "")
-        _READ.put(id(fn), _Reading(found, fn, module, parts_of(fn), looked))
+        _READ.put(fn, _Reading(found, fn, module, parts_of(fn), looked))
     return found
 
 

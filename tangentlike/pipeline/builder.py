@@ -192,8 +192,8 @@ class Builder:
             effects = self.callees.effects(fn) if self.book.is_callee(fn) else None
             if effects is not None and effects.written:
                 return effects.written
-            if effects is not None and id(fn) not in asked:
-                asked.add(id(fn))
+            if effects is not None and fn not in asked:
+                asked.add(fn)
                 pending += _handed_on(self.body(fn), cls)
         return frozenset()
 
@@ -429,14 +429,14 @@ class Builder:
         ruled = lambda obj: self.book.find(obj) is not None  # noqa: E731
         return asking_for_floats(function, floats, varied, context.sources(), ruled, stores)
 
-    def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
+    def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[Any]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""
         function = lowered.function
         if computes_complex(function, self._kinds(function, given)):
             return True
         for ref in fact(references, function):
-            if id(ref.obj) not in seen and self.book.is_callee(ref.obj):
-                seen.add(id(ref.obj))
+            if self.book.is_callee(ref.obj) and ref.obj not in seen:
+                seen.add(ref.obj)
                 if self.computes_complex(self.callees.lowered(ref.obj), {}, seen):
                     return True
         return False
@@ -547,7 +547,7 @@ class Builder:
                 continue
             given, actuals = self.callees.kinds_given(call, kind), bind_surely(call)
             handed = frozenset(p for p, value in actuals.items() if apart.is_writer(value))
-            key = (id(call.fn.obj), frozenset(given.items()), handed)
+            key = (call.fn.obj, frozenset(given.items()), handed)
             if key not in seen:
                 seen.add(key)
                 lowered = self.callees.lowered(call.fn.obj)

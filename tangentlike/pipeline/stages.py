@@ -540,6 +540,7 @@ def _derived(
     main, written = build.main(lowered, request, given)
     functions = (*build.callees.functions, *main)
     _refuse_made(functions, lowered, request)
+    lent = _lent(fn, lowered, functions, build)
     with build.record.stage("simplified") as run:
         run.made = simplified_pairs(functions, build.simplified, build.facts)
         run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
@@ -565,7 +566,7 @@ def _derived(
         build.outside.changes,
         module,
         apart,
-        _lent(fn, lowered, functions, build),
+        lent,
         *_reached(lowered, request, build, given if written else None),
         lowered,
         build.scopes,

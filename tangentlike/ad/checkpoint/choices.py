@@ -26,6 +26,7 @@ from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpoint, inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_ours, package_of
+from ...ir.identity import ByIdentity
 from ...ir.kind import Kind
 from ...runtime.records import attribute_of
 from ..context import Context
@@ -58,9 +59,9 @@ class Checkpoints:
         self._keeps = keeps
         self.copied: tuple[str, ...] = ()  # parameters of the main function: copies are written
         self._outlines = Outlines()
-        self._inline: dict[int, Any] = {}  # function (by id) -> it, checkpointed where it is called
-        self._inside: dict[int, ir.Ref] = {}  # such a one (by id) -> the function
-        self._printed: dict[int, ir.Ref] = {}
+        self._inline = ByIdentity[Any]()  # function -> it, checkpointed where it is called
+        self._inside = ByIdentity[ir.Ref]()  # such a one -> the function
+        self._printed = ByIdentity[ir.Ref]()
         callees.made = self._outlines.lowered
         callees.read = lambda lowered: self.read(lowered, {}, is_main=False)
 
@@ -128,8 +129,10 @@ class Checkpoints:
             )
         fn, chosen = inner.obj, inner
         if self._keeps and inside_checkpoint(fn) is None:
-            made = self._inline.setdefault(id(fn), checkpoint(fn))
-            self._inside[id(made)] = inner
+            if fn not in self._inline:
+                self._inline[fn] = checkpoint(fn)
+            made = self._inline[fn]
+            self._inside[made] = inner
             chosen = ir.Ref(inner.text, made)
         if isinstance(whole, ir.Call):
             return dataclasses.replace(whole, args=(chosen, *whole.args[1:]))
@@ -142,7 +145,7 @@ class Checkpoints:
     ) -> tuple[tuple[ir.Function, ir.Function], Context] | None:
         """The pair of a checkpointed callee, None for any other."""
         obj, callees = request.callee, self._callees
-        plan = self._outlines.plans.get(id(obj))
+        plan = self._outlines.plans.get(obj)
         inside = self._uncheckpointed(obj)
         if plan is None and inside is None:
             return None
@@ -156,7 +159,7 @@ class Checkpoints:
     def _uncheckpointed(self, obj: Any) -> Any:
         """The function inside a checkpointed one, or inside a variant of one."""
         variants = self._callees.variants
-        if id(obj) not in variants.original:
+        if obj not in variants.original:
             return inside_checkpoint(obj)
         inside = inside_checkpoint(variants.plain(obj))
         return None if inside is None else variants.twin_of(obj, inside)
@@ -171,12 +174,12 @@ class Checkpoints:
 
         def expr(e: ir.Expr) -> ir.Expr:
             if isinstance(e, ir.Ref):
-                if id(e.obj) in self._inside:
-                    return self._inside[id(e.obj)]
-                if id(e.obj) in self._outlines.lowered:
-                    if id(e.obj) not in self._printed:
-                        self._printed[id(e.obj)] = emit(e.obj, e.text)
-                    return self._printed[id(e.obj)]
+                if e.obj in self._inside:
+                    return self._inside[e.obj]
+                if e.obj in self._outlines.lowered:
+                    if e.obj not in self._printed:
+                        self._printed[e.obj] = emit(e.obj, e.text)
+                    return self._printed[e.obj]
                 return e
             return ir.rebuild(e, expr)
 

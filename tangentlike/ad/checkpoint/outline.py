@@ -21,6 +21,7 @@ from ...analysis.structure import Structure, definitely_assigned, structure
 from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpointed
 from ...frontend.lower import Lowered, names_of, reaching, renamed_webs
+from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ..context import BINARY_OF, RANGE, operation
@@ -79,13 +80,12 @@ def has_marks(function: ir.Function) -> bool:
 
 
 class Outlines:
-    """The functions made of checkpointed loops. `lowered` and `plans` go by the id of a function
+    """The functions made of checkpointed loops. `lowered` and `plans` go by a function
     object that stands for each: of whole loops (these have a plan) and of steps."""
 
     def __init__(self) -> None:
-        self.lowered: dict[int, Lowered] = {}
-        self.plans: dict[int, LoopPlan] = {}
-        self._objects: list[Any] = []  # so that ids stay unique
+        self.lowered = ByIdentity[Lowered]()
+        self.plans = ByIdentity[LoopPlan]()
 
     def run(
         self,
@@ -111,8 +111,7 @@ class Outlines:
         made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter(name, any_kind) for name in function.param_names]
         )
-        self._objects.append(made)
-        self.lowered[id(made)] = dataclasses.replace(lowered, function=function)
+        self.lowered[made] = dataclasses.replace(lowered, function=function)
         return made
 
 
@@ -158,7 +157,7 @@ class _Outlining(ir.Rewriter):
             rounds = length(plain.iter)
         else:
             test = plain.test
-        self.outlines.plans[id(obj)] = LoopPlan(
+        self.outlines.plans[obj] = LoopPlan(
             steps, carried, rounds, test, options, stmt.origin.place
         )
         call = ir.Call(ir.Ref(loop.name, obj), tuple(map(ir.Var, params)), at=stmt.origin.place)
@@ -189,8 +188,8 @@ class _Outlining(ir.Rewriter):
         params = (*self._ordered(taken), start, stop)
         steps = self._made("steps", params, (*own, part), carried, loop)
         obj = self.outlines.stand_in(steps, self.lowered)
-        inner = self.outlines.run(self.outlines.lowered[id(obj)], self.kinds, self.swapped)
-        self.outlines.lowered[id(obj)] = inner
+        inner = self.outlines.run(self.outlines.lowered[obj], self.kinds, self.swapped)
+        self.outlines.lowered[obj] = inner
         return obj
 
     def _made(

@@ -13,6 +13,7 @@ import dataclasses
 import inspect
 import itertools
 import operator
+import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -30,6 +31,7 @@ from ...frontend.lower import Lowered, names_of
 from ...frontend.owners import mark_of
 from ...frontend.primal import emitted_of
 from ...ir.facts import fact
+from ...ir.identity import ByIdentity
 from ...ir.index import all_names
 from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named
 from ...ir.names import Names
@@ -238,17 +240,16 @@ class Callees:
     of_complex: bool = False  # whether they are read as `for_complex`
     reads_derivatives: bool = False  # whether any was read
     functions: list[ir.Function] = field(default_factory=list)
-    _lowered: dict[int, Lowered] = field(default_factory=dict)
-    _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
+    _lowered: ByIdentity[Lowered] = field(default_factory=ByIdentity)
+    _annotations: ByIdentity[dict[str, str]] = field(default_factory=ByIdentity)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
     _results: dict[Any, Kind] = field(default_factory=dict)
     _assumed: set[Any] = field(default_factory=set)  # of these, what nothing has used yet
     _unfinished: list[Any] = field(default_factory=list)
-    _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
     read: Callable[[Lowered], Lowered] = field(default=lambda lowered: lowered)
-    made: dict[int, Lowered] = field(default_factory=dict)  # of functions that we made, by id
-    unsettled: dict[int, Lowered] = field(default_factory=dict)  # before methods were looked for
+    made: ByIdentity[Lowered] = field(default_factory=ByIdentity)  # of functions that we made
+    unsettled: ByIdentity[Lowered] = field(default_factory=ByIdentity)  # methods not looked for yet
 
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
@@ -269,15 +270,14 @@ class Callees:
         Without its annotations: what a call passes is known from the call, and nothing checks
         that it keeps them. A function that we emitted is read instead of what guards it.
         """
-        if id(obj) in self.variants.lowered:
-            return self.variants.lowered[id(obj)]
-        if id(obj) in self.made:
-            return self.made[id(obj)]
+        if obj in self.variants.lowered:
+            return self.variants.lowered[obj]
+        if obj in self.made:
+            return self.made[obj]
         if mark_of(obj, "derives"):
             raise _operator_unresolved(obj, None)
-        if id(obj) not in self._lowered:
+        if obj not in self._lowered:
             assert self.builder is not None
-            self._keep.append(obj)
             reading = self.builder.reading
             derivative = emitted_of(obj, self.of_complex, reading.by_identity, reading.looked_up)
             self.reads_derivatives |= derivative is not None
@@ -287,7 +287,7 @@ class Callees:
             shadows = attribute_of(obj, "__shadows__", ())
             if self.reverses:
                 found = stacks_by_position(found, empties)
-            self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
+            self._annotations[obj] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
             function = dataclasses.replace(
                 found.function, params=params, empties=empties, shadows=shadows
@@ -297,26 +297,26 @@ class Callees:
             found = dataclasses.replace(found, function=as_functions(found.function))
             if derivative is not None:
                 found = _with_results_apart(found, obj, self.builder.effects(found, {}))
-            self._lowered[id(obj)] = self.unsettled[id(obj)] = found  # (it may call itself)
+            self._lowered[obj] = self.unsettled[obj] = found  # (it may call itself)
             try:
-                self._lowered[id(obj)] = self.read(found)
+                self._lowered[obj] = self.read(found)
             except UnsupportedError:
-                del self._lowered[id(obj)]  # what is refused is refused each time
+                del self._lowered[obj]  # what is refused is refused each time
                 raise
-        return self._lowered[id(obj)]
+        return self._lowered[obj]
 
     def read_before(self, obj: Any) -> Lowered | None:
         """The lowered form of a function, if it was asked for before."""
         for known in (self.variants.lowered, self.made, self._lowered):
-            if id(obj) in known:
-                return known[id(obj)]
+            if obj in known:
+                return known[obj]
         return None
 
     bind = staticmethod(bind)
     bind_loosely = staticmethod(bind_loosely)
 
     def _annotations_of(self, obj: Any) -> dict[str, str]:
-        return self._annotations.get(id(self.variants.plain(obj)), {})
+        return self._annotations.get(self.variants.plain(obj), {})
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
@@ -361,7 +361,7 @@ class Callees:
         actual_kinds = {p: kind_of(e) for p, e in actuals.items()}
         kinds = known_arguments(actual_kinds, lowered)
         sizes = {own: size for size, own in _names_of_sizes(actual_kinds).items()}
-        key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
+        key = (call.fn.obj, tuple(sorted(kinds.items(), key=lambda i: i[0])))
         if key in self._results:
             self._assumed.discard(key)  # (what is being found was asked for: a recursive call)
             return rough(self._results[key], sizes)
@@ -462,8 +462,7 @@ class Callees:
         return Request(lowered, chosen, kinds, self._annotations_of(callee), callee)
 
     def _key(self, obj: Any, request: Request) -> Any:
-        self._keep.append(obj)
-        return id(obj), request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
+        return obj, request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
 
 
 def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
@@ -610,7 +609,7 @@ def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
 
 # (function, what is known of its parameters) -> effects
 Finder = Callable[[Lowered, Mapping[str, Kind]], Effects]
-_Key = tuple[int, frozenset[tuple[str, Kind]]]
+_Key = tuple[types.FunctionType, frozenset[tuple[str, Kind]]]
 
 
 class CalleeEffects:
@@ -622,15 +621,13 @@ class CalleeEffects:
         self._find = find
         self._found: dict[_Key, Effects] = {}
         self._estimates: set[_Key] = set()  # that nothing has asked for yet
-        self._keep: list[Any] = []  # so that ids stay unique
 
     def of(self, obj: Any, kinds: Mapping[str, Kind] | None = None) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
         if not inspect.isfunction(obj):
             return None
-        key = (id(obj), frozenset((kinds or {}).items()))
+        key = (obj, frozenset((kinds or {}).items()))
         if key not in self._found:
-            self._keep.append(obj)
             before = dict(self._found)
             self._found[key] = Effects()  # a recursive call sees the estimate so far
             try:

@@ -19,6 +19,7 @@ from ...frontend.cuts import cuts_made
 from ...frontend.lifting import Lifted, lifted_of
 from ...frontend.lower import Lowered, Scope
 from ...ir.facts import fact
+from ...ir.identity import ByIdentity
 from ...ir.index import references
 from .callees import Callees, emitted
 from .function_objects import captured_names, is_function_class
@@ -114,20 +115,20 @@ class PlainFunctions:
         self.callees = callees
         self.scopes = scopes
         self.done = done
-        self._made: dict[int, ir.Ref] = {}  # by the id of what they compute
+        self._made = ByIdentity[ir.Ref]()  # by what they compute
 
     def function(self, obj: Any, name: str) -> ir.Ref:
         """A function of the file for one that exists in the transform only."""
-        if id(obj) not in self._made:
+        if obj not in self._made:
             ref = emitted(self.callees.names.fresh(name))
-            self._made[id(obj)] = ref  # (it may call itself)
+            self._made[obj] = ref  # (it may call itself)
             self._print(obj, ref.text)
-        return self._made[id(obj)]
+        return self._made[obj]
 
     def class_of(self, ref: ir.Ref) -> ir.Ref:
         """A class of functions with what they capture: its methods are printed in the file."""
-        if id(ref.obj) not in self._made:
-            self._made[id(ref.obj)] = ref
+        if ref.obj not in self._made:
+            self._made[ref.obj] = ref
             methods = ("__init__", "__call__") if captured_names(ref.obj) else ("__call__",)
             for method in methods:
                 self._print(vars(ref.obj)[method], f"{ref.text}.{method}")

@@ -39,6 +39,7 @@ from ...frontend.structures import (
     held_by_class,
     is_object,
 )
+from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.book import RuleBook
@@ -127,7 +128,7 @@ def refuse_operator(what: str, place: Place) -> NoReturn:
 class MethodLookup:
     """Finds methods; functions that stand for classes are made once. `made` is called with them."""
 
-    def __init__(self, made: dict[int, Lowered]) -> None:
+    def __init__(self, made: ByIdentity[Lowered]) -> None:
         self._made = made
         self._of_class: dict[Any, types.FunctionType | None] = {}
         self.storing: set[types.FunctionType] = set()  # those that stand for cached properties
@@ -197,7 +198,7 @@ class MethodLookup:
 
             body = ir.rewrite(lowered.function.body, expression=named)
             function = ir.with_body(lowered.function, body)
-            self._made[id(made)] = dataclasses.replace(lowered, function=function)
+            self._made[made] = dataclasses.replace(lowered, function=function)
             self._of_class[key] = made
             self.storing.add(made)
         return self._of_class.get(key)
@@ -406,7 +407,7 @@ class MethodLookup:
         """A function object for what was read, with the signature that this has."""
         made = copy_of(fn, signature_of(lowered.function))
         made.__name__ = made.__qualname__ = name
-        self._made[id(made)] = lowered
+        self._made[made] = lowered
         return made
 
 

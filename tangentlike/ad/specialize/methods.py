@@ -35,6 +35,7 @@ from ...frontend.lower import Lowered
 from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
 from ...ir.facts import fact
+from ...ir.identity import ByIdentity
 from ...ir.index import all_names, references
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
@@ -119,12 +120,11 @@ class Methods:
         self.infer = infer
         self.book = book
         self._made: dict[Any, types.FunctionType] = {}
-        self._written: dict[int, _Method] = {}
-        self._deciding: dict[int, frozenset[str]] = {}
-        self._keep: list[Any] = []  # so that ids stay unique
-        # The functions of methods that are values, by id, and the classes of their objects.
-        self.unbound: dict[int, tuple[Found, type]] = {}
-        self.values: dict[int, str] = {}  # the same of arrays and containers, and their names
+        self._written = ByIdentity[_Method]()
+        self._deciding = ByIdentity[frozenset[str]]()
+        # The functions of methods that are values, and the classes of their objects.
+        self.unbound = ByIdentity[tuple[Found, type]]()
+        self.values = ByIdentity[str]()  # the same of arrays and containers, and their names
         self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
@@ -141,13 +141,12 @@ class Methods:
             return frozenset()
         if is_of_runtime(fn) or is_pythons(fn) or is_library(fn):
             return frozenset()  # (what is known by its object must stay that object)
-        if id(fn) not in self._deciding:
-            self._keep.append(fn)
-            self._deciding[id(fn)] = frozenset()  # (it may call itself)
+        if fn not in self._deciding:
+            self._deciding[fn] = frozenset()  # (it may call itself)
             with contextlib.suppress(UnsupportedError):
                 function = self.callees.lowered(fn).function
-                self._deciding[id(fn)] = deciding_names(function, self._passed_on)
-        return self._deciding[id(fn)]
+                self._deciding[fn] = deciding_names(function, self._passed_on)
+        return self._deciding[fn]
 
     def _passed_on(self, call: ir.Call) -> Iterator[str]:
         """The names that a call hands to parameters that tests may be about."""
@@ -161,7 +160,7 @@ class Methods:
         """Whether a function calls one whose tests its arguments may decide."""
         values = (getattr(s, "value", None) for s in ir.statements(function.body))
         fns = (v.fn.obj for v in values if isinstance(v, ir.Call) and isinstance(v.fn, ir.Ref))
-        return any(id(fn) not in self._written and self.deciding(fn) for fn in fns)
+        return any(fn not in self._written and self.deciding(fn) for fn in fns)
 
     def resolved(
         self,
@@ -276,15 +275,14 @@ class Methods:
         found = self.lookup.value(cls, base, name)
         if found is None:
             return self._bound_to_value(base, kind, name)
-        key = (id(found.fn), found.style, found.name, kind.cls)
+        key = (found.fn, found.style, found.name, kind.cls)
         if key not in self._made:
             made = copy_of(found.fn)
             self._made[key] = made
-            self._keep += (found.fn, made)
-            self._written[id(made)] = _Method(found.style, found.name, found.original)
+            self._written[made] = _Method(found.style, found.name, found.original)
             assert kind.cls is not None
-            self.unbound[id(made)] = (found, kind.cls)
-            self.callees.made[id(made)] = self.callees.lowered(found.fn)
+            self.unbound[made] = (found, kind.cls)
+            self.callees.made[made] = self.callees.lowered(found.fn)
         ref = ir.Ref(found.text, self._made[key])
         return ir.Call(PARTIAL, (ref, *found.args))
 
@@ -297,8 +295,8 @@ class Methods:
             return None  # (of what may be a number, which nothing writes; the text asks)
         if name not in self._made:
             made = self._made[name] = _caller(name)
-            self._written[id(made)] = _Method("method", name, made)
-            self.values[id(made)] = name
+            self._written[made] = _Method("method", name, made)
+            self.values[made] = name
         return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))
 
     def _called_by_name(self, function: ir.Function) -> ir.Function:
@@ -307,8 +305,8 @@ class Methods:
 
         def expr(e: ir.Expr) -> ir.Expr:
             match ir.rebuild(e, expr):
-                case ir.Call(ir.Ref(obj=obj), (held, *args)) as call if id(obj) in self.values:
-                    method = ir.Attribute(held, self.values[id(obj)], call.at)
+                case ir.Call(ir.Ref(obj=obj), (held, *args)) as call if obj in self.values:
+                    method = ir.Attribute(held, self.values[obj], call.at)
                     return dataclasses.replace(call, fn=method, args=tuple(args))
                 case new:
                     return new
@@ -338,7 +336,7 @@ class Methods:
         deciding: Mapping[str, Kind],
     ) -> ir.Ref:
         """A function made for arguments of these classes, and for what decides its tests."""
-        key = (id(fn), method.style, tuple(given.items()), tuple(deciding.items()))
+        key = (fn, method.style, tuple(given.items()), tuple(deciding.items()))
         if key not in self._made:
             made = copy_of(fn)
             carry_over(fn, made)
@@ -347,17 +345,16 @@ class Methods:
                 plain = dataclasses.replace(method, name=inside.__name__, original=inside)
                 mark(made, checkpoint=self.variant(inside, plain, name, given, deciding).obj)
             self._made[key] = made
-            self._keep += (fn, made)
-            self._written[id(made)] = method
+            self._written[made] = method
             lowered, builder = self.callees.lowered(fn), self.callees.builder
             assert builder is not None
             if fact(_checks_operands, lowered.function):
-                lowered = self.callees.unsettled.get(id(fn), lowered)
+                lowered = self.callees.unsettled.get(fn, lowered)
             function = dataclasses.replace(lowered.function, name=name)
             lowered = dataclasses.replace(lowered, function=function)
-            self.callees.made[id(made)] = lowered  # (it may call itself)
+            self.callees.made[made] = lowered  # (it may call itself)
             found = builder.read(lowered, given, guard=True, deciding=deciding)
-            self.callees.made[id(made)] = found
+            self.callees.made[made] = found
         return ir.Ref(name, self._made[key])
 
     def restored(self, function: ir.Function) -> ir.Function:
@@ -368,12 +365,8 @@ class Methods:
 
         def expr(e: ir.Expr) -> ir.Expr:
             e = ir.rebuild(e, expr)
-            if (
-                isinstance(e, ir.Call)
-                and isinstance(e.fn, ir.Ref)
-                and id(e.fn.obj) in self._written
-            ):
-                method = self._written[id(e.fn.obj)]
+            if isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and e.fn.obj in self._written:
+                method = self._written[e.fn.obj]
                 seen = method.style in _CALLS or method.original in self.lookup.storing
                 effects = None if seen else self.callees.effects(e.fn.obj)
                 if effects is not None and effects.written:
@@ -385,14 +378,15 @@ class Methods:
 
     def as_attributes(self, function: ir.Function) -> ir.Function:
         """A function in which methods that are values are what the user wrote: `spring.force`."""
-        names = {key: found.name for key, (found, _) in self.unbound.items()} | self.values
-        if not names:
+        if not self.unbound and not self.values:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
             match e:
-                case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e) and id(obj) in names:
-                    return ir.Attribute(base, names[id(obj)], e.at)
+                case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e):
+                    name = self.unbound[obj][0].name if obj in self.unbound else None
+                    if (name := self.values.get(obj, name)) is not None:
+                        return ir.Attribute(base, name, e.at)
             return ir.rebuild(e, expr)
 
         function = ir.with_body(function, ir.rewrite(function.body, expression=expr))
@@ -402,7 +396,7 @@ class Methods:
         """`Model_set_rate(model, v)` as `model.rate = v`."""
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(base, value))):
-                method = self._written.get(id(obj))
+                method = self._written.get(obj)
                 if method is not None and method.style == "setter":
                     return ir.Store(ir.Attribute(base, method.name), value, stmt.origin)
         return None
@@ -571,8 +565,8 @@ class _Desugaring(ir.Rewriter):
                 return self._parent(value, method, origin) or value
             case ir.Call(fn=ir.Var(name)) if name in self.classes:
                 value = dataclasses.replace(value, fn=self.classes[name])
-            case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in self.methods.unbound:
-                behind, cls = self.methods.unbound[id(obj)]
+            case ir.Call(fn=ir.Ref(obj=obj)) if obj in self.methods.unbound:
+                behind, cls = self.methods.unbound[obj]
                 behind = dataclasses.replace(behind, args=value.args, kwargs=value.kwargs)
                 return self._where_first_is(cls, value.args).called(behind, value, origin)
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
@@ -611,7 +605,7 @@ class _Desugaring(ir.Rewriter):
 
     def _is_resolved(self, obj: Any) -> bool:
         """Whether a function was made here already, or has a rule, or carries no derivatives."""
-        if id(obj) in self.methods._written:
+        if obj in self.methods._written:
             return True
         builder = self.methods.callees.builder
         assert builder is not None

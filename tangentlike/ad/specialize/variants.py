@@ -25,6 +25,7 @@ from ...analysis.operations import is_entered, is_python_function
 from ...errors import UnsupportedError, called_at
 from ...frontend.lifting import PARAMETER_KINDS, copy_of, signature_of
 from ...frontend.lower import Lowered, names_of
+from ...ir.identity import ByIdentity
 from ...ir.names import Names
 from .function_objects import FunctionClasses
 from .function_values import is_function, is_partial, known_result
@@ -43,16 +44,15 @@ class Variants:
     def __init__(self, lowered: Callable[[Any], Lowered]) -> None:
         self._lowered_of = lowered
         self._made: dict[Any, types.FunctionType] = {}
-        self._keep: list[Any] = []  # so that ids stay unique
-        self.lowered: dict[int, Lowered] = {}  # of variants, by id
-        self.original: dict[int, Any] = {}  # variant (by id) -> the function it was made from
-        self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
-        self.read: dict[int, dict[str, ir.Expr]] = {}  # variant -> those it reads in place of names
+        self.lowered = ByIdentity[Lowered]()  # of variants
+        self.original = ByIdentity[Any]()  # variant -> the function it was made from
+        self.given = ByIdentity[dict[str, ir.Expr]]()  # variant -> functions it has been given
+        self.read = ByIdentity[dict[str, ir.Expr]]()  # variant -> those it reads in place of names
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
         self.effects: Callable[[Any], Effects] = lambda obj: Effects()
         self.classes: FunctionClasses | None = None  # where functions that are kept are objects
-        self._passed_on: dict[int, frozenset[str]] = {}  # parameters that become options, by id
+        self._passed_on = ByIdentity[frozenset[str]]()  # parameters that become options
 
     def resolved(self, lowered: Lowered) -> Lowered:
         """A function in which calls of function values say which function that is."""
@@ -64,7 +64,7 @@ class Variants:
         if not is_python_function(obj) or self.is_operation(obj):
             return None
         try:
-            lowered = self.lowered.get(id(obj)) or self._lowered_of(obj)
+            lowered = self.lowered.get(obj) or self._lowered_of(obj)
         except UnsupportedError:
             return None
         return None if known_result(lowered.function) is None else lowered
@@ -92,7 +92,7 @@ class Variants:
             if signature.parameters[name].kind in (_KINDS["*"], _KINDS["**"])
         }
         missing = _starred_names(signature) - starred.keys()
-        read = self.read.get(id(fn), {})  # (a variant calls itself with what it was made for)
+        read = self.read.get(fn, {})  # (a variant calls itself with what it was made for)
         functions = _functions_among(arguments, value_of)
         functions = {n: v for n, v in functions.items() if read.get(n) != v}
         options = self._options(fn, signature, arguments)
@@ -104,7 +104,7 @@ class Variants:
         functions.update(options)
         shapes = tuple((n, *_placeholders(value)) for n, value in functions.items())
         key = (
-            id(fn),
+            fn,
             tuple((n, tuple(v) if isinstance(v, dict) else len(v)) for n, v in starred.items()),
             tuple((name, shape) for name, shape, _ in shapes),
         )
@@ -114,9 +114,9 @@ class Variants:
             with called_at(call.at):
                 self._make(key, call.fn, starred, functions)
         variant = self._made[key]
-        called = _without_arguments(call, signature, self.given[id(variant)])
-        captured = [v for name, _, vs in shapes if name in self.given[id(variant)] for v in vs]
-        names = [p for v in self.given[id(variant)].values() for p in _leaves(v)]
+        called = _without_arguments(call, signature, self.given[variant])
+        captured = [v for name, _, vs in shapes if name in self.given[variant] for v in vs]
+        names = [p for v in self.given[variant].values() for p in _leaves(v)]
         extra = tuple(zip(names, map(ir.Var, captured), strict=True))
         fn_ref = ir.Ref(call.fn.text, variant)
         return ir.Call(fn_ref, called.args, (*called.kwargs, *extra), call.at)
@@ -137,15 +137,14 @@ class Variants:
 
     def _option_names(self, fn: Any) -> frozenset[str]:
         """The parameters of a function that it hands on, as they are, as options of operations."""
-        if id(fn) not in self._passed_on:
-            self._keep.append(fn)
-            self._passed_on[id(fn)] = frozenset()  # (it may call itself)
+        if fn not in self._passed_on:
+            self._passed_on[fn] = frozenset()  # (it may call itself)
             try:
                 function = self._lowered_of(fn).function
             except UnsupportedError:
                 return frozenset()
-            self._passed_on[id(fn)] = self._found_option_names(function)
-        return self._passed_on[id(fn)]
+            self._passed_on[fn] = self._found_option_names(function)
+        return self._passed_on[fn]
 
     def _found_option_names(self, function: ir.Function) -> frozenset[str]:
         found: set[str] = set()
@@ -198,13 +197,12 @@ class Variants:
         function, given = _with_partials(function, made)
         obj = fn.obj
         variant = copy_of(obj, signature_of(function))
-        self._keep.append(obj)
         self._made[key] = variant
-        self.given[id(variant)] = given
-        self.read[id(variant)] = {**self.read.get(id(obj), {}), **plain}
-        self.original[id(variant)] = obj
+        self.given[variant] = given
+        self.read[variant] = {**self.read.get(obj, {}), **plain}
+        self.original[variant] = obj
         temporaries = lowered.temporaries | given.keys()  # (bound where their values are)
-        self.lowered[id(variant)] = dataclasses.replace(
+        self.lowered[variant] = dataclasses.replace(
             lowered, function=function, temporaries=temporaries
         )
         if not all(isinstance(f, ir.Const) for f in functions.values()):
@@ -215,36 +213,36 @@ class Variants:
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
-            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            self.lowered[variant] = self.resolved(self.lowered[variant])
             self.depth -= 1
         else:
-            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            self.lowered[variant] = self.resolved(self.lowered[variant])
 
     def is_plain(self, obj: Any) -> bool:
         """Whether a function is not a variant, and has no rule of its own."""
-        return id(obj) not in self.original and not self.is_operation(obj)
+        return obj not in self.original and not self.is_operation(obj)
 
     def plain(self, obj: Any) -> Any:
         """The function that a variant, or a variant of one, was made from; any other itself."""
-        while id(obj) in self.original:
-            obj = self.original[id(obj)]
+        while obj in self.original:
+            obj = self.original[obj]
         return obj
 
     def twin_of(self, variant: Any, original: Any) -> Any:
         """The same variant of another function with the same text (one without its checkpoint)."""
-        key = (id(variant), id(original))
+        key = (variant, original)
         if key not in self._made:
             code, known, name = variant.__code__, variant.__globals__, variant.__name__
             twin = types.FunctionType(code, known, name, variant.__defaults__, variant.__closure__)
             twin.__module__, twin.__qualname__ = variant.__module__, variant.__qualname__
             twin.__signature__ = variant.__signature__  # type: ignore[attr-defined]
             self._made[key] = twin
-            self.lowered[id(twin)] = self.lowered[id(variant)]
-            self.given[id(twin)] = self.given[id(variant)]
-            self.read[id(twin)] = self.read[id(variant)]
-            made_from = self.original[id(variant)]
-            again = id(made_from) in self.original
-            self.original[id(twin)] = self.twin_of(made_from, original) if again else original
+            self.lowered[twin] = self.lowered[variant]
+            self.given[twin] = self.given[variant]
+            self.read[twin] = self.read[variant]
+            made_from = self.original[variant]
+            again = made_from in self.original
+            self.original[twin] = self.twin_of(made_from, original) if again else original
         return self._made[key]
 
     def restored(self, function: ir.Function) -> ir.Function:
@@ -253,11 +251,9 @@ class Variants:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
-            while (
-                isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and id(e.fn.obj) in self.given
-            ):
+            while isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and e.fn.obj in self.given:
                 e = self._original_call(e)
-            if isinstance(e, ir.Ref) and id(e.obj) in self.original:
+            if isinstance(e, ir.Ref) and e.obj in self.original:
                 return ir.Ref(e.text, self.plain(e.obj))
             return ir.rebuild(e, expr)
 
@@ -266,8 +262,8 @@ class Variants:
     def _original_call(self, call: ir.Call) -> ir.Call:
         """The call of the original that a call of a variant stands for."""
         assert isinstance(call.fn, ir.Ref)
-        given = self.given[id(call.fn.obj)]
-        original = self.original[id(call.fn.obj)]
+        given = self.given[call.fn.obj]
+        original = self.original[call.fn.obj]
         fn = ir.Ref(call.fn.text, original)
         if not given:
             return dataclasses.replace(call, fn=fn)
