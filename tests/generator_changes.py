@@ -440,6 +440,23 @@ DECLINED = Subject(
         ("q = Damped(<V>)", "q.w = <W>", "<X> = q.w * <S>"),
         ("q = Damped(<V>)", "q.w = q.w * <S>", "q.w[1:] *= 0.5", "<X> = q.w * 0.9"),
         ("q = Halves(u=<V>)", "q['w'] = <W> * <S>", "<X> = q['w'] - q['u']"),
+        # what operators, tests and properties call writes what is read later
+        ("q = Probed(<S>)", "if <T> in q:", "    <Y> = q.t * <T>"),
+        ("q = Probed(<S>)", "k1 = 2 if q and q.level > 1 else 3", "<Y> = q.t * k1 * <T>"),
+        (
+            "q = Probed(<S>)",
+            "for k1 in range(2):",
+            "    if len(q) > k1:",
+            "        <Y> = q.t * <T>",
+        ),
+        ("q = Probed(<S>)", "k1 = len(f'{q}') + (q == 3)", "<Y> = q.t * k1 * <T>"),
+        (
+            "q = Probed(<S>)",
+            "k1 = [x1 for x1 in range(3) if q.once > x1]",
+            "<Y> = q.once * len(k1)",
+        ),
+        ("q = Probed(<S>)", "<Y> = q.once * (2.0 if q.once > 0.3 else 3.0) * <T>"),
+        ("q = Probed(<S>)", "k1 = probed_often(q, <T>)", "<Y> = q.t * k1 * q.once"),
         (
             "u0 = <S>",
             "def made():",
@@ -485,6 +502,24 @@ DECLINED = Subject(
             "class Damped:\n    def __init__(self, w):\n        self.w = w\n\n"
             "    def __setattr__(self, name, value):\n"
             "        object.__setattr__(self, name, value * 0.5)\n",
+        ),
+        (
+            "Probed(",
+            "import functools\n\n\nclass Probed:\n    def __init__(self, c):\n        self.c, self.t = c, c * 0.5\n\n"
+            "    def __contains__(self, v):\n        self.t = self.t + v * self.c\n"
+            "        return v > 0.1\n\n"
+            "    def __bool__(self):\n        self.t = self.t * self.c\n        return True\n\n"
+            "    def __len__(self):\n        self.t = self.t * self.c\n        return 1\n\n"
+            "    def __eq__(self, other):\n        self.t = self.t + self.c\n"
+            "        return other == 3\n\n"
+            "    def __str__(self):\n        self.t = self.t - self.c\n        return 'asked'\n\n"
+            "    @property\n    def level(self):\n        self.t = self.t * 0.9\n        return 2\n\n"
+            "    @functools.cached_property\n    def once(self):\n        return self.c * self.t\n",
+        ),
+        (
+            "probed_often(",
+            "def probed_often(q, v):\n    n = 1\n    while q and n < 3:\n        n = n + 1\n"
+            "    return n + (v in q) if q.once > 0.2 else n\n",
         ),
         (
             "Halves(",

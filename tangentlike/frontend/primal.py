@@ -310,13 +310,24 @@ def _missing_in_helper(helper: Any, user: types.FunctionType, seen: set[int]) ->
         yield from _missing(helper, seen)
 
 
-def may_make_entries(made_by: Any) -> bool:
+def makes_entries(cls: type) -> bool:
+    """Whether a dict of a class gets an entry where it is read, as a `defaultdict` does."""
+    missing = issubclass(cls, dict) and hasattr(cls, "__missing__")
+    return missing and cls is not collections.Counter
+
+
+def may_lose_items(cls: type) -> bool:
+    """Whether `append` may take something out of a list of a class: of a `deque(maxlen=3)`."""
+    return issubclass(cls, collections.deque)
+
+
+def may_make(made_by: Any, asked: Callable[[type], bool]) -> bool:
     """Whether a function or class of the user's, or one of the same package that it names, makes
-    dicts that get an entry where they are read, as a `defaultdict` does.
+    containers of a class that is `asked` for.
 
     >>> class Ledger:
     ...     def __init__(self): self.accounts = collections.defaultdict(float)
-    >>> may_make_entries(Ledger), may_make_entries(missing_names)
+    >>> may_make(Ledger, makes_entries), may_make(missing_names, makes_entries)
     (True, False)
     """
     work, seen, package = [made_by], set(), package_of(made_by)
@@ -325,10 +336,9 @@ def may_make_entries(made_by: Any) -> bool:
         if id(obj) in seen:
             continue
         seen.add(id(obj))
-        if isinstance(obj, type) and issubclass(obj, dict):
-            if hasattr(obj, "__missing__") and obj is not collections.Counter:
-                return True
-        elif isinstance(obj, (type, types.FunctionType)) and package_of(obj) == package:
+        if isinstance(obj, type) and asked(obj):
+            return True
+        if isinstance(obj, (type, types.FunctionType)) and package_of(obj) == package:
             parts = vars(obj).values() if isinstance(obj, type) else (obj,)
             codes = [fn for fn in parts if isinstance(fn, types.FunctionType)]
             work += obj.__bases__ if isinstance(obj, type) else ()
@@ -342,8 +352,8 @@ def _named_values(fn: types.FunctionType, code: types.CodeType) -> Iterator[Any]
     if code is fn.__code__ and fn.__closure__:
         named += inspect.getclosurevars(fn).nonlocals.values()
     yield from named
-    if "defaultdict" in code.co_names and any(value is collections for value in named):
-        yield collections.defaultdict
+    if any(value is collections for value in named):
+        yield from (vars(collections)[n] for n in ("defaultdict", "deque") if n in code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _named_values(fn, constant)

@@ -74,7 +74,7 @@ from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
-from ..frontend.primal import may_make_entries
+from ..frontend.primal import makes_entries, may_lose_items, may_make
 from ..ir.facts import fact
 from ..ir.index import all_names, outer_names, references
 from ..ir.kind import OTHER, UNKNOWN, Kind, shaped_by
@@ -122,7 +122,7 @@ class Builder:
         self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
         self._lowered: list[Any] = []  # functions of which is not asked yet what dicts they make
-        self._makes_entries = False
+        self._makes_entries = self._makes_deques = False
 
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
@@ -137,9 +137,19 @@ class Builder:
     def makes_entries(self) -> bool:
         """Whether the functions read so far, or what they name, make dicts that get an entry where
         they are read (`defaultdict`), or are given some."""
-        while self._lowered and not self._makes_entries:
-            self._makes_entries = may_make_entries(self._lowered.pop())
+        self._look_for_classes()
         return self._makes_entries
+
+    def makes_deques(self) -> bool:
+        """Whether they make deques, which may lose items where others are put in."""
+        self._look_for_classes()
+        return self._makes_deques
+
+    def _look_for_classes(self) -> None:
+        while self._lowered:
+            fn = self._lowered.pop()
+            self._makes_entries = self._makes_entries or may_make(fn, makes_entries)
+            self._makes_deques = self._makes_deques or may_make(fn, may_lose_items)
 
     def read(
         self,

@@ -64,6 +64,10 @@ _DEFAULTS: dict[Any, ir.Expr] = {
 }
 
 
+# What stands before `q.append(v)` where `q` may be a deque: one that is full loses an item.
+_MAKES_ROOM = "if len(q) == getattr(q, 'maxlen', None):\n    q.{}()"
+
+
 def as_lists_and_dicts(
     function: ir.Function, wrt: Collection[str], context: Context
 ) -> ir.Function:
@@ -80,9 +84,30 @@ def as_lists_and_dicts(
         }
     builder = context.callees.builder
     makes = builder is not None and _reads_unknown(function, context) and builder.makes_entries()
-    if not found and not makes and not _given_defaults(function, context):
+    loses = builder is not None and _puts_into_unknown(function, context)
+    if not found and not makes and not loses and not _given_defaults(function, context):
         return function
-    return _Normalizer(found, context, makes).rewritten(function)
+    return _Normalizer(found, context, makes, loses).rewritten(function)
+
+
+def _puts_into_unknown(function: ir.Function, context: Context) -> bool:
+    """Whether a function puts items at an end of what may be a deque, and be full: nothing is known
+    of it, and the program makes deques, or is given it by a call that tells lists."""
+    builder = context.callees.builder
+    puts = (_put_at_an_end(stmt, context) for stmt in ir.statements(function.body))
+    names = {name for name in puts if name}
+    if not names or builder is None or function.place.is_emitted:
+        return False
+    given = builder.reading.specialized and not names.isdisjoint(function.param_names)
+    return given or builder.makes_deques()
+
+
+def _put_at_an_end(stmt: ir.Stmt, context: Context) -> str:
+    """The name of what an item is put into at an end, if nothing is known of it; else ''."""
+    match stmt:
+        case ir.Do(value=ir.Call(ir.Attribute(ir.Var(name) as q, "append" | "appendleft"), (_,))):
+            return name if context.kind_of(q).form == "unknown" else ""
+    return ""
 
 
 def _given_defaults(function: ir.Function, context: Context) -> bool:
@@ -187,6 +212,7 @@ class _Normalizer(ir.Rewriter):
     found: dict[str, _Container]
     context: Context
     makes: bool = False  # defaultdicts: what nothing is known of may be one
+    loses: bool = False  # what nothing is known of may be a deque, and lose items
     present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has
 
     def block(self, block: ir.Block) -> ir.Block:
@@ -212,6 +238,11 @@ class _Normalizer(ir.Rewriter):
             explicit = dataclasses.replace(made, fn=self.context.helper("ExplicitDefaults"))
             stmt = dataclasses.replace(stmt, value=explicit)
         before, stmt = self.with_entries(stmt)
+        name = _put_at_an_end(stmt, self.context) if self.loses else ""
+        if name and name not in self.found:
+            left = stmt.value.fn.name == "appendleft"  # type: ignore[union-attr]
+            text = _MAKES_ROOM.format("pop" if left else "popleft")
+            return [*before, *self.context.instead(stmt, text, q=ir.Var(name)), stmt]
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) as call) | (
                 ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) as call)

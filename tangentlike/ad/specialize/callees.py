@@ -209,6 +209,8 @@ class Builder(Protocol):
 
     def makes_entries(self) -> bool: ...
 
+    def makes_deques(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Request:

@@ -34,14 +34,12 @@ from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
 from ...frontend.structures import (
-    OF_ARRAYS,
     OF_NAMEDTUPLES,
     held_by_class,
     is_object,
 )
 from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
-from ...ir.names import Names
 from ...rules.book import RuleBook
 from ...rules.definitions import as_defined
 from ...rules.ruled import ForeignBook
@@ -475,61 +473,6 @@ def _of_user(part: ir.Expr) -> bool:
         case ir.Ref(obj=obj):
             return is_object(obj)
     return False
-
-
-def properties_apart(
-    function: ir.Function, kinds: Mapping[str, Kind], names: Names
-) -> tuple[ir.Function, frozenset[str]]:
-    """A function in which properties that are called like attributes of arrays are read in
-    statements of their own (`y = x * box.size` has a size in it), and the names they get."""
-    made: list[str] = []
-
-    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        before: list[ir.Stmt] = []
-
-        def expr(e: ir.Expr) -> ir.Expr:
-            if not _is_property_like_arrays(e, kinds) or e == getattr(stmt, "value", None):
-                return ir.rebuild(e, expr)
-            assert isinstance(e, ir.Attribute) and isinstance(e.base, ir.Var)
-            made.append(names.fresh(f"{e.base.name}_{e.name}"))
-            before.append(ir.Assign(made[-1], e, stmt.origin))
-            return ir.Var(made[-1])
-
-        # (The test of a `while` is read at every iteration.)
-        new = stmt if isinstance(stmt, ir.While) else ir.map_statement(stmt, expr)
-        yield from before
-        yield new if before else stmt
-
-    if not any(_reads_property_like_arrays(stmt, kinds) for stmt in ir.statements(function.body)):
-        return function, frozenset()
-    body = ir.rewrite(function.body, after=statement)
-    return ir.with_body(function, body), frozenset(made)
-
-
-def _reads_property_like_arrays(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> bool:
-    parts = (p for expr in ir.expressions(stmt) for p in ir.walk(expr))
-    return any(_is_property_like_arrays(part, kinds) for part in parts)
-
-
-def _is_property_like_arrays(part: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
-    if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
-        return False
-    kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
-    return isinstance(inspect.getattr_static(kind.cls, part.name, None), property)
-
-
-def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:
-    """`box.size` is taken for the size of an array, which has no derivative."""
-    for stmt in ir.statements(function.body):
-        for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
-            if _is_property_like_arrays(part, kinds) and part != getattr(stmt, "value", None):
-                assert isinstance(part, ir.Attribute)
-                base = getattr(part.base, "name", part.name)
-                raise UnsupportedError(
-                    f"the object in `{base}` has an attribute `{part.name}`, and so have arrays",
-                    stmt.origin.place,
-                    f"Rename it: `{part.name}_` would be unambiguous.",
-                )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -54,9 +54,7 @@ from .method_lookup import (
     is_comparison,
     may_call_methods,
     objects,
-    properties_apart,
     refuse_operator,
-    refuse_properties_like_arrays,
 )
 from .object_calls import (
     by_branch,
@@ -198,14 +196,6 @@ class Methods:
             asks = asks or has_methods_of_values(function)
             if not (asks or (decided and self._calls_deciding(function))):
                 break
-            function, named = properties_apart(
-                lowered.function, kinds, Names(all_names(lowered.function))
-            )
-            if named:
-                temporaries = lowered.temporaries | named
-                lowered = dataclasses.replace(lowered, function=function, temporaries=temporaries)
-                continue
-            refuse_properties_like_arrays(function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
             read = updates_as_methods(read, kinds)
