@@ -107,6 +107,9 @@ UNKNOWN = Subject(
             "    p[0] = p[0] * 0.5",
             "<X> = p[0]",
         ),
+        # objects of which only the run knows the class: what they compute after they were changed
+        ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "q, r = p.both", "<X> = 0.3 * q * np.tanh(r)"),
+        ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<Y> = 0.1 * np.sum(p.twice * <W>)"),
     ),
     (
         (
@@ -114,7 +117,11 @@ UNKNOWN = Subject(
             "def halves_first(x):\n    x[0] *= 0.5\n    return 2.0\n\n\n"
             "class Asked:\n    def count(self, x):\n        x[1] = 0.3\n        return len(x)\n\n"
             "    def is_large(self, x):\n        return np.sum(x) > 1.0\n\n\n"
-            "WRITERS = {'f': halves_first, 'o': Asked()}\n",
+            "class Grown:\n    def __init__(self, v):\n        self.v = v\n\n"
+            "    @property\n    def both(self):\n        return self.v * 2.0, self.v\n\n"
+            "    @property\n    def twice(self):\n        return self.v * 2.0\n\n"
+            "    def grow(self, c):\n        self.v = self.v * c\n\n\n"
+            "WRITERS = {'f': halves_first, 'o': Asked(), 'm': lambda v: Grown(v)}\n",
         ),
     ),
 )

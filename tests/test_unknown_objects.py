@@ -525,6 +525,58 @@ def of_numbers(x):
     return total
 
 
+class Grown:
+    def __init__(self, v):
+        self.v = v
+
+    @property
+    def both(self):
+        return self.v * 2.0, self.v
+
+    @property
+    def twice(self):
+        return self.v * 2.0
+
+    def grow(self, c):
+        self.v = self.v * c
+
+
+GROWN = {"k": lambda x: Grown(x)}
+
+
+def taken_apart(x):
+    a = GROWN["k"](x)
+    a.grow(x[0])
+    u, v = a.both
+    return np.sum(u * v)
+
+
+def computed(x):
+    a = GROWN["k"](x * x)
+    a.grow(x[1])
+    a.grow(3.0)
+    return np.sum(a.twice * x)
+
+
+def grown_in_a_loop(x):
+    a = GROWN["k"](x)
+    total = 0.0
+    for c in x:
+        a.grow(c)
+        u, (v, w) = a.both
+        total = total + np.sum(u) * v * w
+    return total
+
+
+@pytest.mark.parametrize("f", [taken_apart, computed, grown_in_a_loop])
+def test_what_unknown_objects_compute_after_they_were_changed(f):
+    """The items of a property were taken for what the object holds (zero, by identity), and where
+    the property is asked for, a method that is called for what it does was taken to do nothing."""
+    slope = agreement.slope(f, (X,), [V])
+    assert abs(tl.grad(f)(X) @ V - slope) < 1e-6
+    assert abs(tl.jvp(f, (X,), (V,))[1] - slope) < 1e-6
+
+
 @pytest.mark.parametrize(
     "f",
     [for_a_test, in_a_test, in_the_test_of_a_loop, in_a_key, in_a_list, of_a_view, by_a_default]

@@ -201,8 +201,11 @@ def _operands_checked(function: ir.Function, context: Context) -> ir.Function:
 
 
 def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    bound = ir.bindings(ir.statements(function.body)).keys()
     if context.unseen_writes or context.looked_up:
         function = _with_results(function, context)
+    # (The results of calls that are made for what they do.)
+    done = ir.bindings(ir.statements(function.body)).keys() - bound
     function = _containers_checked(_attributes_read(function, context), wrt, context)
     function = _methods_refused(function, context)
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
@@ -234,7 +237,7 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
             if given and used:
                 chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
         elif varies:
-            if used or context.unseen_writes:
+            if used or context.unseen_writes or not done.isdisjoint(ir.binds(stmt)):
                 chosen[id(stmt)] = unbound_call(stmt, call, context)
         elif id(stmt) in named and (given or fn.name in looked_up):
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)

@@ -87,7 +87,7 @@ class IdentityPreparation(Preparation):
                 return [*super().statement(stmt), check]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
                 part = self._fresh("part", self.context.kind_of(value))
-                named = [ir.Assign(part, value, stmt.origin)]
+                named = self.statement(ir.Assign(part, value, stmt.origin))
                 return [*named, *self._assign(dataclasses.replace(stmt, value=ir.Var(part)))]
         return super().statement(stmt)
 
