@@ -36,6 +36,7 @@ from ..frontend.structures import Structures, structures_of
 from ..ir.kind import OTHER
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
+from ..rules.definitions import definition
 from ..rules.twins import twin
 from ..runtime.functions import LOOKUPS, Method, Reader, Unbound, method_of, position_name
 
@@ -235,6 +236,9 @@ def _method_call(f: Method, name: str, count: int, words: tuple[str, ...]) -> ty
     if isinstance(f, Reader):
         return _with_source(called, name, [owner], [], (), {}, "")
     positions = [position_name(i, words) for i in range(isinstance(f, Unbound), count)]
+    method = inspect.getattr_static(type(f.owner), f.__name__, None)
+    if definition(method) is not None:  # (of a library's class; it is read as a program)
+        return _with_source(name, name, [], [owner, *positions], words, {name: method})
     return _with_source(called, name, [owner], positions, words, {})
 
 

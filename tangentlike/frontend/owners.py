@@ -6,6 +6,7 @@ asks, asks here, so that the answers agree.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import sysconfig
 import types
@@ -95,7 +96,7 @@ def is_library(obj: Any) -> bool:
     >>> is_library(np.linalg.norm), is_library(module_of)
     (True, False)
     """
-    return is_numerical(obj) or package_of(obj) in _UNREAD
+    return is_numerical(obj) or package_of(obj) in _UNREAD or obj is inspect.signature
 
 
 # Modules of Python whose functions have rules, or work on text.

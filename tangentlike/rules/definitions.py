@@ -51,6 +51,8 @@ _PROGRAMS = (
     ("programs", "optimize_", "scipy.optimize"),
     ("programs", "integrate_", "scipy.integrate"),
     ("programs", "sample_", "statistics"),
+    ("programs", "signature_", "inspect.Signature"),
+    ("programs", "bound_", "inspect.BoundArguments"),
     ("options", "", "numpy.emath"),
     ("iterator_programs", "", "heapq bisect tangentlike.runtime"),
     ("fft_programs", "", "scipy.fft"),

@@ -6,11 +6,15 @@ operation itself takes. Each computes what the library's function of the same na
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
 from ..runtime import (
     Motion,
     Root,
+    argument_places,
+    defaults_after,
     places_at,
     quadrature,
     solved_equation,
@@ -59,6 +63,40 @@ def vectorized_of_two(pyfunc, x, y):
     for i in range(len(xs)):
         entries.append(pyfunc(xs[i], ys[i]))
     return np.reshape(np.array(entries), shape)
+
+
+# ------------------------------------------------------------------ arguments by signature
+
+
+def signature_bind(self, *args, **kwargs):
+    return _bound(self, argument_places(self, len(args), tuple(kwargs)), args, kwargs)
+
+
+def signature_bind_partial(self, *args, **kwargs):
+    places = argument_places(self, len(args), tuple(kwargs), partial=True)
+    return _bound(self, places, args, kwargs)
+
+
+def _bound(signature, places, args, kwargs):
+    arguments = {}
+    for name, place in places:
+        if isinstance(place, tuple):
+            arguments[name] = tuple([args[i] for i in place])
+        elif isinstance(place, dict):
+            arguments[name] = {word: kwargs[word] for word in place}
+        elif isinstance(place, int):
+            arguments[name] = args[place]
+        else:
+            arguments[name] = kwargs[place]
+    return inspect.BoundArguments(signature, arguments)
+
+
+def bound_apply_defaults(self):
+    given = dict(self.arguments)
+    arguments = {}
+    for name, is_given, default in defaults_after(self._signature, tuple(given)):
+        arguments[name] = given[name] if is_given else default
+    self.arguments = arguments
 
 
 # --------------------------------------------------------------------------- polynomials

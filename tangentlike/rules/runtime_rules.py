@@ -262,6 +262,7 @@ nondifferentiable(runtime.solved_equation, runtime.solved_motion, runtime.quadra
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
 # (Their object is an argument where they are called.)
 nondifferentiable(runtime.unbound, runtime.reader, kind=other)
+nondifferentiable(runtime.argument_places, runtime.defaults_after, kind=other)
 nondifferentiable(runtime.with_items, runtime.derivative_of, runtime.jvp_of, kind=other)
 
 

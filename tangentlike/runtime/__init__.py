@@ -125,7 +125,9 @@ from .containers import (
     unnested_bar,
 )
 from .functions import (
+    argument_places,
     asked_of_none,
+    defaults_after,
     derivative_of,
     jvp_of,
     method_of,

@@ -8,6 +8,7 @@ object of a class that only the run knows has under a name is `method_of(xp, "ta
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import linecache
 import sys
@@ -110,6 +111,34 @@ def unbound(x: Any, name: str = "__call__") -> Unbound:
     if isinstance(x, types.BuiltinFunctionType):  # (what it is of carries derivatives as well)
         require_field(x.__self__, x.__name__)
     return Unbound(x, name)
+
+
+def argument_places(
+    signature: inspect.Signature, count: int, words: tuple[str, ...], *, partial: bool = False
+) -> list[tuple[str, Any]]:
+    """Which of so many arguments by position, and of those by name, each parameter takes: a
+    position, a name, a tuple of positions (`*args`) or a dict of names (`**options`).
+
+    Raises TypeError where they do not fit, as `signature.bind` does.
+
+    >>> argument_places(inspect.signature(lambda x, *rest, **o: x), 2, ("k",))
+    [('x', 0), ('rest', (1,)), ('o', {'k': 'k'})]
+    """
+    bind = signature.bind_partial if partial else signature.bind
+    return list(bind(*range(count), **{word: word for word in words}).arguments.items())
+
+
+def defaults_after(
+    signature: inspect.Signature, given: tuple[str, ...]
+) -> list[tuple[str, bool, Any]]:
+    """Each parameter that has an argument or a default, whether it was given one, and the default.
+
+    >>> defaults_after(inspect.signature(lambda x, y=2, *rest: x), ("x",))
+    [('x', True, None), ('y', False, 2), ('rest', False, ())]
+    """
+    bound = inspect.BoundArguments(signature, dict.fromkeys(given))
+    bound.apply_defaults()
+    return [(name, name in given, value) for name, value in bound.arguments.items()]
 
 
 def pair_of(

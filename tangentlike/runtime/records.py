@@ -271,13 +271,13 @@ def _is_computed(cls: type, name: str) -> bool:
 
 
 def is_machinery(cls: type) -> bool:
-    """Whether a class is of Python's own library (loggers, locks and files hold no parameters), or
-    of Numba's compiler."""
+    """Whether a class is of Python's own library (loggers, locks and files hold no parameters;
+    what a signature was bound to does), or of Numba's compiler."""
     root = str(cls.__module__).partition(".")[0]
     if str(cls.__module__).startswith(("numba.core", "numba.np", "llvmlite")):
         return True
     held = root in ("builtins", "types", "argparse", "collections", "functools")
-    return root in sys.stdlib_module_names and not held
+    return root in sys.stdlib_module_names and not held and cls is not inspect.BoundArguments
 
 
 def _slots(cls: type) -> tuple[str, ...]:

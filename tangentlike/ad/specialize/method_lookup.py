@@ -41,7 +41,7 @@ from ...frontend.structures import (
 from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
-from ...rules.definitions import as_defined
+from ...rules.definitions import as_defined, definition
 from ...rules.ruled import ForeignBook
 from ...rules.twins import as_numpy, twin
 from ...runtime import is_stored, live_items
@@ -227,7 +227,8 @@ class MethodLookup:
             return None
         assert cls is not None
         text, original = f"{cls.__name__}_{name.strip('_')}", operation or found
-        found = self.items_of(found)
+        program = definition(found)  # (of a method of a library's class)
+        found = self.items_of(program if isinstance(program, types.FunctionType) else found)
         if may_decline(found):
             if not alone:
                 return None
