@@ -312,6 +312,30 @@ def test_tangent_maps_of_what_is_found_by_identity(f: Any, form: Any) -> None:
     np.testing.assert_allclose(changes, tl.grad(f)(x))
 
 
+@dataclasses.dataclass
+class Spring:
+    place: np.ndarray
+    mass: float
+    count: int = 3
+
+
+def test_tangent_maps_of_gradients_that_are_objects() -> None:
+    def f(spring: Any, x: Any) -> Any:
+        items = [spring.place[0], x]
+        items.insert(1, items[0] * spring.mass)
+        return np.sum(items[1] ** 2 * items[2])
+
+    spring = Spring(np.eye(2, 3) + 0.5, 0.1)
+    gradient = tl.grad(f)
+    value, tangent = tl.linearize(gradient, spring, X)
+    assert tangent.runs_primal
+    change = tangent(Spring(np.ones((2, 3)), 2.0), None)
+    expected = tl.jvp(gradient, (spring, X), (Spring(np.ones((2, 3)), 2.0), None))[1]
+    np.testing.assert_allclose(change.place, expected.place)
+    np.testing.assert_allclose((value.mass, change.mass), (gradient(spring, X).mass, expected.mass))
+    assert type(value) is type(change) is Spring and value.count is change.count is None
+
+
 def test_tangents_have_the_structure_of_the_arguments() -> None:
     layer = Layer(np.eye(2, 3), 0.1)
     value, tangent = tl.linearize(affine, layer, X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import weakref
 from collections.abc import Callable
@@ -280,13 +281,15 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
         return value, _dressed(lambda *x_dots: like(value, None), primal, False, "")
     derivation = _derivation(primal, "pair", wrt).specialized_for(full_args, full_kwargs)
     derivation, value, tape = derivation.recorded(full_args, full_kwargs)
+    shaped = functools.partial(primal.shaped, full_args, full_kwargs)
     transposed = _transposed(derivation)
     if transposed is not None:
         restores = derivation.writes_tape
         ready = _prepared(transposed, fresh_tape(tape, restores), value, restores)
         if ready is not None:
             value = leaves.own_memory([value], [tape, *args])[0]
-            return value, _tangent_map(ready, primal, given, names, wrt, value)
+            return shaped(value), _tangent_map(ready, primal, given, names, wrt, value, shaped)
+    value = shaped(value)
 
     def again(*x_dots: Any) -> Any:
         repeated, found = jvp(fn, args, x_dots, **kwargs)
@@ -418,6 +421,7 @@ def _tangent_map(
     names: list[str],
     wrt: tuple[str, ...],
     value: Any,
+    shaped: Callable[[Any], Any],
 ) -> TangentMap:
     derivation = ready.derivation
     backward = functions_of(derivation.derived)[-1]
@@ -435,7 +439,8 @@ def _tangent_map(
         ]
         again = fresh_tape(ready.tape, derivation.writes_tape)
         (found,) = derivation.pulled_back(backward, again, with_all_keys(ready.bars, dots))
-        return finished([value], [found], dots)[0]
+        (found,) = finished([value], [found], dots)
+        return finished([shaped(value)], [shaped(found)], dots)[0]
 
     return _dressed(tangent, primal, False, derivation.derived.source)
 
