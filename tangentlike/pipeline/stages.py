@@ -555,26 +555,25 @@ def _derived(
         made = load(emitted)
     programs: dict[str, Any] = {**build.record.programs(lowered.function.name)}
     programs |= {"simplified": module, "emitted": emitted.source}
-    derived = Derived(
-        tuple(made[f.name] for f in main),
-        emitted.source,
-        emitted.origins,
-        Stages(programs, build.record.stages, functools.partial(_programs, fn, request, book)),
-        (*written, *build.checkpoints.copied),
-        tuple(build.outside.touched.values()),
-        tuple(build.outside.written.values()),
-        build.outside.changes,
-        module,
-        apart,
-        lent,
-        *_reached(lowered, request, build, given if written else None),
-        lowered,
-        build.scopes,
-        meanings,
-        build.given_back(lowered, given) if request.exposed else (),
-        build.real,
-        build.record,
-        asked,
-    )
-    build.close()
-    return derived
+    with contextlib.closing(build):
+        return Derived(
+            tuple(made[f.name] for f in main),
+            emitted.source,
+            emitted.origins,
+            Stages(programs, build.record.stages, functools.partial(_programs, fn, request, book)),
+            (*written, *build.checkpoints.copied),
+            tuple(build.outside.touched.values()),
+            tuple(build.outside.written.values()),
+            build.outside.changes,
+            module,
+            apart,
+            lent,
+            *_reached(lowered, request, build, given if written else None),
+            lowered,
+            build.scopes,
+            meanings,
+            build.given_back(lowered, given) if request.exposed else (),
+            build.real,
+            build.record,
+            asked,
+        )
