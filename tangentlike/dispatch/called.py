@@ -76,7 +76,8 @@ def derive_call(
         settled=True,
         writes=writes,
         by_identity=writes,
-        looked_up=frozenset(looked_up),
+        # (What is asked for itself would be asked for again without end.)
+        looked_up=frozenset(looked_up) - ({name} if isinstance(f, Method) else set()),
     )
     if isinstance(f, Unbound) and isinstance(f.owner, types.ModuleType):
         call = _call_of(method_of(f.owner, name), name, count, words, [first])

@@ -248,25 +248,22 @@ class Derivation:
 
     def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         with _refusals_kept():
-            return self._chosen(args, kwargs)
-
-    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
-        found = self
-        given = (*args, *kwargs.values()) if kwargs else args
-        if not self.request.has_complex and any(map(leaves.is_complex, given)):
-            found = self.for_complex
-        if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
-            found = found.for_foreign
-        by_name, namespace = self._by_name(args, kwargs), namespace_of(given)
-        if namespace is not None and is_mirror(namespace):
-            found, namespace = found.for_namespace(namespace), None
-        suited = found.for_structures(by_name or {})
-        if namespace is not None and suited._asks_modules:
-            suited = found.for_namespace(namespace).for_structures(by_name or {})
-        found = suited.settled()
-        if by_name is None or (found.primal.inner is None and not found.claims):
-            return found
-        return found._believing(by_name)
+            found = self
+            given = (*args, *kwargs.values()) if kwargs else args
+            if not self.request.has_complex and any(map(leaves.is_complex, given)):
+                found = self.for_complex
+            if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
+                found = found.for_foreign
+            by_name, namespace = self._by_name(args, kwargs), namespace_of(given)
+            if namespace is not None and is_mirror(namespace):
+                found, namespace = found.for_namespace(namespace), None
+            suited = found.for_structures(by_name or {})
+            if namespace is not None and suited._asks_modules:
+                suited = found.for_namespace(namespace).for_structures(by_name or {})
+            found = suited.settled()
+            if by_name is None or (found.primal.inner is None and not found.claims):
+                return found
+            return found._believing(by_name)
 
     @cached_property
     def _asks_modules(self) -> bool:

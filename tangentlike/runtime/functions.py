@@ -121,6 +121,7 @@ def argument_places(
 
     Raises TypeError where they do not fit, as `signature.bind` does.
 
+    >>> import inspect
     >>> argument_places(inspect.signature(lambda x, *rest, **o: x), 2, ("k",))
     [('x', 0), ('rest', (1,)), ('o', {'k': 'k'})]
     """
