@@ -165,6 +165,14 @@ def warped(x, y):
     return cost[n, m]
 
 
+def convolved(x, k):
+    y = np.zeros((4, 4))
+    for i in range(2):
+        for j in range(2):
+            y = y + k[i, j] * x[i : i + 4, j : j + 4]
+    return np.sum(np.maximum(y, 0.0) ** 2)
+
+
 def vector(n):
     return RNG.standard_normal(n)
 
@@ -189,6 +197,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (collected, (vector(4), 3)),
     (of_callees, (vector(4), 4)),
     (warped, (vector(5), vector(6))),
+    (convolved, (RNG.standard_normal((5, 5)), RNG.standard_normal((2, 2)))),
 ]
 NAMES = [fn.__name__ for fn, _ in CASES]
 
