@@ -116,3 +116,109 @@ def total_variation(x):
     x_bar[:-1, 1:] += dy
     x_bar[:-1, :-1] -= dx + dy
     return np.sum(s), (x_bar,)
+
+
+def least_squares(x, y):
+    a = x.T @ x + 0.1 * np.eye(x.shape[1])
+    w = np.linalg.solve(a, x.T @ y)
+    r = x @ w - y
+    q = np.linalg.solve(a, 2.0 * (x.T @ r))
+    y_bar = x @ q - 2.0 * r
+    return r @ r, (-np.outer(y_bar, w) - np.outer(r, q), y_bar)
+
+
+def matrix_exponential(a):
+    terms = [np.eye(len(a))]
+    for k in range(1, 12):
+        terms.append(terms[-1] @ a / k)
+    a_bar, term_bar = np.zeros_like(a), np.ones_like(a)
+    for k in range(11, 0, -1):
+        step = term_bar / k
+        a_bar += terms[k - 1].T @ step
+        term_bar = 1.0 + step @ a.T
+    return np.sum(terms), (a_bar,)
+
+
+def power_iteration(a, x):
+    xs, norms = [x], []
+    for _ in range(20):
+        z = a @ xs[-1]
+        norms.append(np.sqrt(z @ z))
+        xs.append(z / norms[-1])
+    x = xs.pop()
+    ax = a @ x
+    a_bar, x_bar = np.outer(x, x), ax + a.T @ x
+    value = x @ ax
+    for norm in norms[::-1]:
+        z_bar = (x_bar - (x_bar @ x) * x) / norm
+        x = xs.pop()
+        a_bar += np.outer(z_bar, x)
+        x_bar = a.T @ z_bar
+    return value, (a_bar, x_bar)
+
+
+def diffusion(u):
+    for _ in range(30):
+        f = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+        u = u.copy()
+        u[1:-1, 1:-1] += 0.1 * f
+    u_bar = 2.0 * u
+    for _ in range(30):
+        f_bar = 0.1 * u_bar[1:-1, 1:-1]
+        u_bar[2:, 1:-1] += f_bar
+        u_bar[:-2, 1:-1] += f_bar
+        u_bar[1:-1, 2:] += f_bar
+        u_bar[1:-1, :-2] += f_bar
+        u_bar[1:-1, 1:-1] -= 4.0 * f_bar
+    return np.sum(u**2), (u_bar,)
+
+
+def jacobi_in_place(u):
+    u, v = u.copy(), u.copy()
+    for _ in range(20):
+        v[1:-1, 1:-1] = 0.25 * (u[1:-1, 2:] + u[1:-1, :-2] + u[2:, 1:-1] + u[:-2, 1:-1])
+        u[1:-1, 1:-1] = 0.25 * (v[1:-1, 2:] + v[1:-1, :-2] + v[2:, 1:-1] + v[:-2, 1:-1])
+    u_bar, v_bar = 2.0 * u, np.zeros_like(u)
+    for _ in range(20):
+        for to, of in ((u_bar, v_bar), (v_bar, u_bar)):
+            part = 0.25 * to[1:-1, 1:-1]
+            to[1:-1, 1:-1] = 0.0
+            of[1:-1, 2:] += part
+            of[1:-1, :-2] += part
+            of[2:, 1:-1] += part
+            of[:-2, 1:-1] += part
+    return np.sum(u * u), (u_bar + v_bar,)
+
+
+def cumulative(x):
+    e = np.exp(-x)
+    w = np.cumsum(e)
+    log_w = np.log(w)
+    return log_w @ x, (log_w - np.cumsum((x / w)[::-1])[::-1] * e,)
+
+
+def lennard_jones(x):
+    d = x[:, None, :] - x[None, :, :]
+    r2 = np.sum(d * d, axis=2) + np.eye(len(x))
+    s = 0.01 / r2**3
+    w = (3.0 * s - 6.0 * s * s) / r2
+    np.fill_diagonal(w, 0.0)
+    x_bar = 2.0 * (np.sum(w, axis=1)[:, None] * x - w @ x)
+    return np.sum(np.triu(s * s - s, 1)), (x_bar,)
+
+
+def spring_chain(x):
+    d = x[1:] - x[:-1]
+    length = np.sqrt(np.sum(d * d, axis=1))
+    stretch = length - 0.1
+    d_bar = (2.0 * stretch / length)[:, None] * d
+    x_bar = np.zeros_like(x)
+    x_bar[:, 1] = 1.0
+    x_bar[1:] += d_bar
+    x_bar[:-1] -= d_bar
+    return stretch @ stretch + np.sum(x[:, 1]), (x_bar,)
+
+
+def masked_completion(x, mask):
+    d = np.where(mask, x - 0.5, 0.0)
+    return np.sum(d * d) + 0.01 * np.sum(np.abs(x)), (2.0 * d + 0.01 * np.sign(x),)
