@@ -74,7 +74,7 @@ from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
-from ..frontend.primal import makes_entries, may_lose_items, may_make
+from ..frontend.primal import makes_entries, may_make
 from ..ir.facts import fact
 from ..ir.index import all_names, outer_names, references
 from ..ir.kind import OTHER, UNKNOWN, Kind, shaped_by
@@ -121,8 +121,9 @@ class Builder:
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
-        self._lowered: list[Any] = []  # functions of which is not asked yet what dicts they make
-        self._makes_entries = self._makes_deques = False
+        self._lowered: list[Any] = []
+        # By what classes are asked for: of how many of these functions, and what was found.
+        self._makes: dict[Callable[[type], bool], tuple[int, bool]] = {}
 
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
@@ -134,22 +135,13 @@ class Builder:
             run.made = found.function
             return found
 
-    def makes_entries(self) -> bool:
-        """Whether the functions read so far, or what they name, make dicts that get an entry where
-        they are read (`defaultdict`), or are given some."""
-        self._look_for_classes()
-        return self._makes_entries
-
-    def makes_deques(self) -> bool:
-        """Whether they make deques, which may lose items where others are put in."""
-        self._look_for_classes()
-        return self._makes_deques
-
-    def _look_for_classes(self) -> None:
-        while self._lowered:
-            fn = self._lowered.pop()
-            self._makes_entries = self._makes_entries or may_make(fn, makes_entries)
-            self._makes_deques = self._makes_deques or may_make(fn, may_lose_items)
+    def makes(self, asked: Callable[[type], bool]) -> bool:
+        """Whether the functions read so far, or what they name, make containers of a class that is
+        `asked` for; of `makes_entries`, whether they are given some, too."""
+        count, found = self._makes.get(asked, (0, False))
+        found = found or any(may_make(fn, asked) for fn in self._lowered[count:])
+        self._makes[asked] = len(self._lowered), found
+        return found
 
     def read(
         self,
@@ -236,7 +228,7 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
-        self._makes_entries = any(kind.may_make_entries for kind in given.values())
+        self._makes[makes_entries] = 0, any(kind.may_make_entries for kind in given.values())
         self._lowered.append(lowered.scope.fn)
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":

@@ -28,6 +28,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
+from ...frontend.primal import makes_entries, may_lose_items
 from ...ir.kind import Kind
 from ..context import Context
 
@@ -83,8 +84,10 @@ def as_lists_and_dicts(
             and used_like(container.cls, name, container.is_bounded, function)
         }
     builder = context.callees.builder
-    makes = builder is not None and _reads_unknown(function, context) and builder.makes_entries()
-    loses = builder is not None and _puts_into_unknown(function, context)
+    makes = (
+        builder is not None and _reads_unknown(function, context) and builder.makes(makes_entries)
+    )
+    loses = _puts_into_unknown(function, context)
     if not found and not makes and not loses and not _given_defaults(function, context):
         return function
     return _Normalizer(found, context, makes, loses).rewritten(function)
@@ -99,7 +102,7 @@ def _puts_into_unknown(function: ir.Function, context: Context) -> bool:
     if not names or builder is None or function.place.is_emitted:
         return False
     given = builder.reading.specialized and not names.isdisjoint(function.param_names)
-    return given or builder.makes_deques()
+    return given or builder.makes(may_lose_items)
 
 
 def _put_at_an_end(stmt: ir.Stmt, context: Context) -> str:
