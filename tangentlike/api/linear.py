@@ -17,6 +17,8 @@ from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..ir.facts import fact
+from ..ir.index import references
 from ..pytree import leaves
 from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
 from ..runtime.shadow import Shadow
@@ -354,13 +356,8 @@ def _transposed(derivation: Derivation) -> _Transpose | None:
 
 def _finds_by_identity(derived: Derived) -> bool:
     """Whether a text keeps adjoints in a shadow."""
-    return any(
-        isinstance(part, ir.Ref) and part.obj is Shadow
-        for function in derived.whole().module.functions
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
+    functions = derived.whole().module.functions
+    return any(ref.obj is Shadow for fn in functions for ref in fact(references, fn))
 
 
 def _unpacked(derived: Derived) -> tuple[int | None, Any]:

@@ -339,15 +339,15 @@ def _matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     return None
 
 
+_form(runtime.dot_bar_a)(_matmul_bar_a)
+_form(runtime.dot_bar_b)(_matmul_bar_b)
+
+
 @_form(np.vdot)
 def _vdot(a: Any, b: Any) -> Any:
     if getattr(a, "ndim", 0) == getattr(b, "ndim", 0) > 1:  # (of vectors Numba has it)
         return lambda a, b: np.sum(runtime.conj(a) * b)
     return None
-
-
-_form(runtime.dot_bar_a)(_matmul_bar_a)
-_form(runtime.dot_bar_b)(_matmul_bar_b)
 
 
 @_form(runtime.undiag)

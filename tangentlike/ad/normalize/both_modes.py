@@ -340,12 +340,12 @@ def operands_as_arrays(
                 yield dataclasses.replace(stmt, value=value) if arrays else stmt
                 return
             asked = _written_with_list(stmt, context)
-            if asked is not None and {asked.name, *ir.names_in(stmt.value)} & varied():
+            if asked is not None and (ir.names_in(stmt.value) | {asked.name}) & varied():
                 yield context.check("require_sequence", (asked,), stmt.origin)
             yield stmt
         elif isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
             other = _asked(stmt.value, context)
-            if other is not None and {*ir.names_in(stmt.value)} & varied():
+            if other is not None and ir.names_in(stmt.value) & varied():
                 yield from _of_lists_or_arrays(stmt, stmt.value, other, context)
                 return
             operands = _operands(stmt.value, context)
