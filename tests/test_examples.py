@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import re
 import sys
@@ -282,12 +283,20 @@ def test_table_of_operations() -> None:
 
 
 def test_gradients_written_by_hand_are_right() -> None:
-    page = example("benchmarks/page")
-    found = [n for n in page.KERNELS if hasattr(page.handwritten_kernels, n)]
-    assert len(found) >= 20
-    for name in found:
-        kernel = page.KERNELS[name]
-        args = kernel.given(np.random.default_rng(2))
-        want = tl.value_and_grad(kernel.fn, wrt=tuple(range(kernel.count)))(*page.own(args))
-        call = getattr(page.handwritten_kernels, name)
-        assert page.agrees(lambda call=call, args=args: call(*page.own(args)), want), name
+    lines = example("benchmarks/lines")
+    found = dict(lines.programs())
+    assert len(found) >= 50
+    for name, (fn, args, wrt, by_hand) in found.items():
+        want, gradient = tl.value_and_grad(fn, wrt=wrt)(*copy.deepcopy(args))
+        value, got = by_hand(*copy.deepcopy(args))
+        active = tuple(args[k] for k in wrt) if isinstance(wrt, tuple) else args[wrt]
+        direction = agreement.random_direction(active, np.random.default_rng(2))
+        slopes = [agreement.inner(bar, direction) for bar in (got, gradient)]
+        np.testing.assert_allclose([value, slopes[0]], [want, slopes[1]], rtol=1e-7, err_msg=name)
+
+
+def test_texts_are_nearly_as_short_as_those_written_by_hand() -> None:
+    lines = example("benchmarks/lines")
+    counts = [lines.counted(program, example=True) for _, program in lines.programs()]
+    assert lines.mean([c.ratio for c in counts]) < 1.48
+    assert sum(c.helpers > 0 for c in counts) <= 7
