@@ -180,3 +180,88 @@ def test_systems_with_a_cholesky_factor(f: Callable[..., Any], columns: tuple[in
         np.testing.assert_allclose(y_bar, -solved.reshape(y.shape), rtol=1e-10)
     symmetric = (lambda k, y: f(k + k.T, y)), (0.5 * args[0], y)
     tl.check_grads(symmetric[0], symmetric[1], wrt=(0, 1), order=2)
+
+
+# --------------------------------------------------------------------------------------------------
+# Outer products, powers and choices that have names are looked through.
+
+
+def product_by_vector(a: Any, b: Any, x: Any) -> Any:
+    return np.sum(np.sin((a @ b) @ x))
+
+
+def normal_equations(a: Any, b: Any, x: Any) -> Any:
+    w = np.linalg.solve(a.T @ a + np.eye(4), a.T @ x)
+    return np.sum((a @ w - x) ** 2) + np.sum(b)
+
+
+def summed_against(a: Any, b: Any, x: Any) -> Any:
+    return np.sum(np.outer(x, b[0]) * a)
+
+
+def powers(a: Any, b: Any, x: Any) -> Any:
+    return np.sum(a / b**3) + np.sum(1.0 / (1.0 + x) ** 2)
+
+
+def chosen(a: Any, b: Any, x: Any) -> Any:
+    return np.sum(np.where(a > 0.5, (b - 0.5) ** 2, 0.0)) + np.inner(x, x)
+
+
+def in_both_orders(a: Any, b: Any, x: Any) -> Any:
+    c = a @ b
+    return x @ c @ x + np.sum(c.T @ x)
+
+
+def written_between(a: Any, b: Any, x: Any) -> Any:
+    y = x.copy()
+    c = a @ b
+    s = np.sum(np.sin(c @ y)) + np.sum(a / b**3)
+    b = 2.0 * b
+    y *= 3.0
+    return s + np.sum((b @ a) @ y) + np.sum(1.0 / b**2)
+
+
+MATRICES = real(4, 4) + 0.5, real(4, 4) + 1.0, real(4) + 0.4
+
+
+@pytest.mark.parametrize(
+    ("f", "lines"),
+    [
+        (
+            product_by_vector,
+            ["a_bar = np.outer(abx_bar, b @ x)", "b_bar = np.outer(a.T @ abx_bar, x)"],
+        ),
+        (normal_equations, ["a_bar += np.outer(x - a @ w, seed) - np.outer(a @ seed, w)"]),
+        (summed_against, ["a_bar = np.outer(x, b[0])", "x_bar = a @ b[0]", "b_bar[0] = x @ a"]),
+        (powers, ["b_bar = -3.0 * a / power / b", "x_bar = -2.0 / total / total**2"]),
+        (chosen, ["x_bar, b_bar = 2.0 * x, 2.0 * np.where(a > 0.5, b - 0.5, 0.0)"]),
+        (in_both_orders, []),
+        (written_between, []),
+    ],
+)
+def test_definitions_are_looked_through(f: Callable[..., Any], lines: list[str]) -> None:
+    tl.check_grads(f, MATRICES, wrt=(0, 1, 2), order=2)
+    df = tl.grad(f, wrt=(0, 1, 2), example=MATRICES)
+    assert [line for line in lines if f"    {line}" not in df.source] == []
+    for bar, general in zip(df(*MATRICES), tl.grad(f, wrt=(0, 1, 2))(*MATRICES), strict=True):
+        np.testing.assert_allclose(bar, general, rtol=1e-10)
+
+
+def pair_energy(x: Any, w: Any) -> Any:
+    d = x[:, None, :] - x[None, :, :]
+    r2 = np.sum(d * d, axis=2) + np.eye(len(x))
+    return np.sum(np.tril(w / r2**3, -1))
+
+
+def weighted(x: Any, w: Any) -> Any:
+    weights = np.exp(-np.sum((x[:, None, :] - x[:3][None, :, :]) ** 2, axis=2))
+    return np.sum(np.log(np.sum(weights, axis=1))) + np.sum(w)
+
+
+@pytest.mark.parametrize(("f", "count"), [(pair_energy, 2), (weighted, 2)])
+def test_sums_over_pairs_are_contractions(f: Callable[..., Any], count: int) -> None:
+    args = real(5, 2), real(5, 5)
+    tl.check_grads(f, args, wrt=(0, 1), order=2)
+    df = tl.grad(f, example=args)
+    assert df.source.count("np.einsum('ij,ijk->") == count
+    assert "d_bar" not in df.source and "-= -" not in df.source

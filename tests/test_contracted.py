@@ -27,6 +27,7 @@ W, U, XS, X = (
 KINDS = {n: Kind("array", "float", ("n",)) for n in "xgh"} | {"s": Kind("number", "float", ())}
 KINDS |= {"m": Kind("array", "float", ("n", "n")), "c": Kind("array", "float", ("n", 1))}
 KINDS["xs"] = Kind("array", "float", ("k", "n"))
+KINDS |= {"t": Kind("array", "float", ("n", "n", "k")), "b": Kind("array", "bool", ("n", "n"))}
 KINDS |= {"w": Kind("array", "float", (None,)), "a": Kind("number", "float", ())}
 
 
@@ -56,7 +57,20 @@ def written(text: str) -> str:
         ("np.sum(s * x)", "np.sum(s * x)"),
         ("np.sum(x * g / h)", "np.sum(x * g / h)"),
         ("np.sum(x * unknown)", "np.sum(x * unknown)"),
-        ("np.sum(x * g, axis=0)", "np.sum(x * g, axis=0)"),
+        ("np.sum(x * g, axis=0)", "x @ g"),
+        ("np.sum(m * m_bar, axis=1)", "np.einsum('ij,ij->i', m, m_bar)"),
+        ("np.sum(m * m_bar * x, axis=0)", "np.einsum('ij,j->j', m * m_bar, x)"),
+        ("np.sum(s * m * x, axis=0)", "s * np.einsum('ij,j->j', m, x)"),
+        ("np.sum(m * x, axis=1)", "m @ x"),
+        ("-2.0 * np.sum(x[:, None] * m, axis=0)", "-2.0 * (x @ m)"),
+        ("np.sum(m[:, :, None] * m_bar, axis=1)", "np.einsum('ij,jk->ik', m, m_bar)"),
+        ("np.sum(m[:, :, None] * t, axis=0)", "np.einsum('ij,ijk->jk', m, t)"),
+        ("np.sum(t * x, axis=(0, -1))", "np.einsum('ijk,k->j', t, x)"),
+        ("np.sum(m[:, None] * s, axis=1)", "np.sum(m[:, None] * s, axis=1)"),
+        ("np.sum(m * m_bar, axis=k)", "np.sum(m * m_bar, axis=k)"),
+        ("np.sum(m * x / s, axis=1)", "np.sum(m * x / s, axis=1)"),
+        ("np.sum(m * unknown, axis=1)", "np.sum(m * unknown, axis=1)"),
+        ("np.sum(b * b, axis=1)", "np.sum(b * b, axis=1)"),  # (counts, not truths)
     ],
 )
 def test_sums_of_products(before: str, after: str) -> None:

@@ -86,7 +86,15 @@ def dot_or_sparse(y, a, b):
     b_bar = dot_bar_b(y_bar, a, b)
 
 
-@rule(np.inner, kind=unknown)
+def _inner_kind(call, kind_of):
+    a, b = (kind_of(arg) for arg in call.args[:2])
+    if not (isinstance(a.shape, tuple) and isinstance(b.shape, tuple) and a.shape and b.shape):
+        return unknown(call, kind_of)
+    shape = a.shape[:-1] + b.shape[:-1]
+    return kinds_of.Kind("array" if shape else "number", kinds_of.promote(a.dtype, b.dtype), shape)
+
+
+@rule(np.inner, kind=_inner_kind)
 def inner(y, a, b):
     y_dot = np.inner(a_dot, b) + np.inner(a, b_dot)
     if rank(a) == 1 and rank(b) == 1:
@@ -113,7 +121,13 @@ def inner_bar_b(y, g, a, b):
     b_bar = 0
 
 
-@rule(np.outer, "numpy.linalg.outer", kind=array_of_rank(2, "?"))
+def _outer_kind(call, kind_of):
+    a, b = (kind_of(arg) for arg in call.args[:2])
+    sizes = (kind.shape[0] if kind.rank == 1 else None for kind in (a, b))
+    return kinds_of.Kind("array", kinds_of.promote(a.dtype, b.dtype), tuple(sizes))
+
+
+@rule(np.outer, "numpy.linalg.outer", kind=_outer_kind)
 def outer(y, a, b):
     y_dot = np.outer(a_dot, b) + np.outer(a, b_dot)
     if rank(a) == 1 and rank(b) == 1:

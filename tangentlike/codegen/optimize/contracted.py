@@ -1,6 +1,7 @@
 """Sums that a product of vectors or matrices does, in a text that is run.
 
     s_bar = np.sum(y_bar * x)              s_bar = y_bar @ x
+    c_bar = np.sum(g[:, :, None] * d, 1)   c_bar = np.einsum("ij,ijk->ik", g, d)
 
     for x in reversed(xs):                 for x in reversed(xs):
         A_bar += np.outer(g, x)                g_rows.append(g)
@@ -34,8 +35,9 @@ from .algebra import MUL, Product, build, build_sum, is_operation, ordered, prod
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name
+from .fold import folded
 from .shapes import AxesOf
-from .sharing import sources
+from .sharing import is_float, sources
 
 _MATMUL = ir.Ref("@", operator.matmul)
 
@@ -89,12 +91,32 @@ def _has_candidates(function: ir.Function) -> bool:
     return any(
         isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref) and part.fn.obj in _SUMMED
         for stmt in ir.statements(function.body)
-        if stmt.origin.role == "adjoint"
+        if stmt.origin.role in _DERIVED
         for part in ir.walk_statement(stmt)
     )
 
 
 _SUMMED = (np.sum, np.outer)
+_DERIVED = ("adjoint", "tangent")
+_LETTERS = "ijklmnopqr"
+
+
+def _summed_axes(axis: ir.Expr, rank: int) -> frozenset[int] | None:
+    """The axes, counted from the front, that a sum of an array of this rank goes over."""
+    parts = axis.items if isinstance(axis, ir.Display) and axis.form == "tuple" else (axis,)
+    found = {p.value % max(rank, 1) for p in parts if isinstance(p, ir.Const) and _is_integer(p)}
+    return frozenset(found) if len(found) == len(parts) and rank <= len(_LETTERS) else None
+
+
+def _lettered(factor: ir.Expr, letters: str) -> tuple[ir.Expr, str]:
+    """An array without the axes of length 1 that an index gave it, and the letters of the others
+    (`g`, "ij" for `g[:, :, None]`, "ijk")."""
+    if isinstance(factor, ir.Index):
+        parts = key_parts(factor.key)
+        if set(parts) <= {ir.Slice(), ir.Const(None)}:
+            left = zip(letters, (*parts, *[ir.Slice()] * len(letters)), strict=False)
+            return factor.base, "".join(letter for letter, part in left if part == ir.Slice())
+    return factor, letters
 
 
 class _Contracting(Asking):
@@ -108,11 +130,60 @@ class _Contracting(Asking):
         if ir.is_compound(stmt):
             new = self.nested(stmt)
             return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
-        if stmt.origin.role == "adjoint":
+        if stmt.origin.role in _DERIVED:
             stmt = ir.map_statement(stmt, expr=lambda e: self._numbers_first(self._dot(e)))
         return (stmt,)
 
     # ------------------------------------------------------------------- sums of products
+
+    def block(self, block: ir.Block) -> ir.Block:
+        for stmt in block:
+            match stmt:
+                case ir.Assign(str(name), ir.Call() as value, origin) if (
+                    is_operation(value, MUL) and origin.role in _DERIVED
+                ):
+                    block = self._only_summed(name, value, stmt, block) or block
+        return super().block(block)
+
+    def _only_summed(
+        self, name: str, value: ir.Expr, stmt: ir.Assign, block: ir.Block
+    ) -> ir.Block | None:
+        """The block without a product of arrays that is read for its sums over axes alone, which
+        are contractions."""
+        if not any(isinstance(f, ir.Index) for f in product_of(value).factors):
+            return None  # (`g[:, :, None] * x`, which has more axes than g)
+        sums = list[ir.Expr | None]()
+
+        def written_out(expr: ir.Expr) -> ir.Expr:
+            match expr:
+                case ir.Call(ir.Ref(obj=obj), (ir.Var(read),), (("axis", axis),)) if (
+                    obj is np.sum and read == name
+                ):
+                    sums.append(self._over_axes(product_of(value), axis))
+                    return sums[-1] or expr
+            return ir.rebuild(expr, written_out)
+
+        at = next(k for k, other in enumerate(block) if other is stmt)
+        after = block[at + 1 :]
+        new = [ir.map_statement(other, expr=written_out) for other in after]
+        inside = [s for s in ir.statements(self.function.body) if name in _names(s)]
+        reads = sum(part == ir.Var(name) for s in inside for part in ir.walk_statement(s))
+        users = [k for k, s in enumerate(after) if name in _names(s)]
+        alone = len(inside) == len(users) + 1 and reads == len(sums) > 0 and None not in sums
+        if not alone or name in self.pinned:
+            return None
+        between = (effect_of(s, self.facts) for s in after[: users[-1] + 1])
+        if not self.can_move(expr_effect(value, self.facts, True), between):
+            return None
+        new = [part for each in new for part in folded(each, self.function, self.facts)]
+        shared = {
+            factor.base: ir.Var(self.names.fresh("factor"))
+            for factor in product_of(value).factors
+            if len(sums) > 1 and isinstance(factor, ir.Index) and isinstance(factor.base, ir.Call)
+        }
+        new = [ir.map_statement(each, expr=lambda e: _replaced(e, shared)) for each in new]
+        parts = (ir.Assign(named.name, part, stmt.origin) for part, named in shared.items())
+        return (*block[:at], *parts, *new)
 
     def _dot(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)` of vectors, `np.vdot(a, b)` of other arrays."""
@@ -120,6 +191,8 @@ class _Contracting(Asking):
         match expr:
             case ir.Call(fn=ir.Ref(obj=obj), args=(inner,), kwargs=()) if obj is np.sum:
                 product = product_of(inner)
+            case ir.Call(ir.Ref(obj=obj), (inner,), (("axis", axis),)) if obj is np.sum:
+                return self._over_axes(product_of(inner), axis) or expr
             case _:
                 return expr
         axes = {factor: self.axes.of(factor) for factor in product.factors}
@@ -138,6 +211,51 @@ class _Contracting(Asking):
             return expr
         numbers = (factor for factor in product.factors if axes[factor] == ())
         return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
+
+    def _over_axes(self, product: Product, axis: ir.Expr) -> ir.Expr | None:
+        """`g @ x` for `np.sum(g[:, None] * x, axis=0)`, and `np.einsum("ij,ijk->jk", g, x)` for
+        `np.sum(g[:, :, None] * x, axis=0)`: no array of all products is made. None where the axes
+        are not known."""
+        axes = [self.axes.of(factor) for factor in product.factors]
+        ranks = [len(found) for found in axes if found is not None]
+        summed = _summed_axes(axis, max(ranks, default=0))
+        floating = any(is_float(factor, self.facts) for factor in product.factors)
+        if len(ranks) < len(axes) or product.divisors or summed is None or not floating:
+            return None
+        numbers = [f for f, found in zip(product.factors, axes, strict=True) if found == ()]
+        operands = dict[str, list[ir.Expr]]()  # by a letter for each of their axes
+        for factor, found in zip(product.factors, axes, strict=True):
+            if found:
+                base, letters = _lettered(factor, _LETTERS[max(ranks) - len(found) : max(ranks)])
+                operands.setdefault(letters, []).append(base)
+        if len(operands) == 1:
+            ((letters, factors),) = operands.items()
+            pairs = [(letters, factors[:1]), (letters, factors[1:])]
+        else:
+            pairs = [*operands.items()]
+        known = {letter for letters in operands for letter in letters}
+        if len(pairs) != 2 or not pairs[1][1] or len(known) != max(ranks):
+            return None
+        left, right = (build(Product(1, tuple(factors)), lambda e: True) for _, factors in pairs)
+        out = "".join(_LETTERS[at] for at in range(max(ranks)) if at not in summed)
+        made = self._contraction((pairs[0][0], left), (pairs[1][0], right), out)
+        return build(Product(product.coefficient, (*numbers, made)), lambda e: True)
+
+    def _contraction(
+        self, first: tuple[str, ir.Expr], second: tuple[str, ir.Expr], out: str
+    ) -> ir.Expr:
+        """The sums of the products of two arrays, whose axes have letters."""
+        for (one, left), (other, right) in ((first, second), (second, first)):
+            shared = one[-1:] if len(one) <= 2 and one[-1:] == other[:1] and len(other) <= 2 else ""
+            if shared and one[:-1] + other[1:] == out and not {*one[:-1]} & {*other[1:]}:
+                lengths = (self.axes.of(left) or (None,))[-1], (self.axes.of(right) or (None,))[0]
+                if all(map(is_many, lengths)) or (
+                    lengths[0] == lengths[1] and is_named(lengths[0])
+                ):
+                    return ir.Call(_MATMUL, (left, right))
+        subscripts = ir.Const(f"{first[0]},{second[0]}->{out}")
+        einsum = self.facts.numpy_function("einsum")
+        return ir.Call(einsum, (subscripts, first[1], second[1]))
 
     def _numbers_first(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * r * x_bar` for `2.0 * x_bar * r`, where `r` is a number: an array less is made."""
@@ -314,6 +432,11 @@ class _Inverting(Asking):
 
 
 _INVERSE = ir.Ref("inverse_of_lower", inverse_of_lower)
+
+
+def _replaced(expr: ir.Expr, by: Mapping[ir.Call, ir.Var]) -> ir.Expr:
+    named = by.get(expr) if isinstance(expr, ir.Call) else None
+    return named or ir.rebuild(expr, lambda part: _replaced(part, by))
 
 
 def _names(stmt: ir.Stmt) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,10 +38,13 @@ from .algebra import (
 from .analyses import TAKEN, ZERO, Asking, of_facts
 from .effects import effect_of, is_pure, own_effect
 from .facts import Facts, numpy_name, runtime_name
-from .shapes import is_number, of_same_shape
+from .shapes import AxesOf, is_number, of_same_shape
 from .sharing import is_float, sources
 
 _ARITHMETIC = frozenset(ref.text for ref in (ADD, SUB, MUL, NEG, DIV))
+_MATMUL = ir.Ref("@", operator.matmul)
+_POWER = ir.Ref("**", operator.pow)
+_LOOKED_THROUGH = (operator.pow, np.where, np.outer)
 _ONES = ("ones_like",)
 _ZEROS = ("zeros_like",)
 
@@ -89,12 +92,13 @@ class _Fold(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.zeros = self._zeros()
-        (shapes, zeros), self.settled = facts.cache.get(
-            _Fold, ((self.shapes, self.zeros), dict[int, Any]())
-        )
-        if not (self.shapes.is_within(shapes) and self.zeros <= zeros):
+        known = (self.shapes, self.zeros, self.defined)
+        (shapes, zeros, defined), self.settled = facts.cache.get(_Fold, (known, dict[int, Any]()))
+        if not (self.shapes.is_within(shapes) and self.zeros <= zeros) or not (
+            self.defined is defined or self.defined.items() <= defined.items()
+        ):
             self.settled = {}
-        facts.cache[_Fold] = ((self.shapes, self.zeros), self.settled)
+        facts.cache[_Fold] = (known, self.settled)
 
     def _zeros(self) -> frozenset[str]:
         """Arrays of zeros that nothing but zeros is stored into: adjoints of what is written anew
@@ -216,6 +220,10 @@ class _Fold(Asking):
         match expr:
             case ir.Call(fn=ir.Ref() as fn):
                 pass
+            case ir.Call(
+                fn=ir.Attribute(ir.Call(fn=ir.Ref() as made) as base, "copy"), args=()
+            ) if self.facts.fresh(made):
+                return self.expr(base)
             case ir.Call(fn=ir.Attribute(name="copy"), args=()):
                 return ir.rebuild(expr, self._in_attribute)
             case ir.Index(base=ir.Display(items=items, keys=()), key=ir.Const(int(place))) if (
@@ -256,7 +264,7 @@ class _Fold(Asking):
         if name in ("size", "shape", "ndim") and len(new.args) == 1:
             return ir.rebuild(new, self._measured)
         if fn.text == "@" or name in ("outer", "dot"):
-            return self._sign_first(new)
+            return self._sign_first(self._of_vectors(new) if fn.text == "@" else new)
         if fn.obj in (np.sum, np.expand_dims):
             return self._product(new)
         return self._helper(new, runtime_name(fn.obj))
@@ -332,6 +340,67 @@ class _Fold(Asking):
                 return ir.Call(NEG, (ir.Call(call.fn, args, call.kwargs, call.at),))
         return call
 
+    def _of_vectors(self, call: ir.Call) -> ir.Call:
+        """`np.outer(a @ u, v)` for `a @ np.outer(u, v)`: no product of matrices is made."""
+        for at, expr in enumerate(call.args):
+            matrix = call.args[1 - at]
+            outer = self._outer(expr)
+            if outer is None or not self._is_matrix(matrix):
+                continue
+            if not isinstance(expr, ir.Call) and not all(map(_is_name, outer.vectors)):
+                continue  # (what has a name is computed once)
+            vectors = [*outer.vectors]
+            vectors[1 - at] = _times(matrix, vectors[1 - at], first=at == 1)
+            made = ir.Call(outer.fn, tuple(vectors))
+            return made if outer.sign > 0 else ir.Call(NEG, (made,))
+        return call
+
+    def _outer(self, expr: ir.Expr) -> _Outer | None:
+        """What an expression, or the name of one, is as an outer product of vectors."""
+        match self._behind(expr):
+            case ir.Attribute(base, "T") if (found := self._outer(base)) is not None:
+                return replace(found, vectors=found.vectors[::-1])
+            case ir.Call(fn=fn, args=(inner,)) if fn == NEG and (found := self._outer(inner)):
+                return replace(found, sign=-found.sign)
+            case ir.Call(ir.Ref(obj=np.outer) as fn, (u, v), ()) if all(
+                len(self.axes.of(vector) or ()) == 1 for vector in (u, v)
+            ):
+                return _Outer(1, fn, (u, v))
+        return None
+
+    def _joined_outers(self, terms: list[Product]) -> list[Product]:
+        """`np.outer(a - b, v)` for `np.outer(a, v) - np.outer(b, v)`."""
+        flat = [each for term in terms for each in _within_brackets(term)]
+        outers = [self._outer_term(term) for term in flat]
+        places, joined = dict[tuple[int, ir.Expr], int](), False
+        for at, found in enumerate(outers):
+            for side in (0, 1):
+                if found is None:
+                    break
+                first = places.setdefault((side, found.vectors[side]), at)
+                before = outers[first]
+                if first == at or before is None:
+                    continue
+                sums = [
+                    _scaled(product_of(each.vectors[1 - side]), each.sign)
+                    for each in (before, found)
+                ]
+                vectors = [before.vectors[side]] * 2
+                vectors[1 - side] = build_sum(sums, self.floating)
+                outers[first] = _Outer(1, found.fn, (vectors[0], vectors[1]))
+                outers[at], joined = None, True
+                flat[first] = Product(1, (ir.Call(found.fn, tuple(vectors)),))
+                flat[at] = Product(0.0, ())
+                break
+        return [t for t in flat if t.factors or t.coefficient] if joined else terms
+
+    def _outer_term(self, term: Product) -> _Outer | None:
+        """The outer product that a term of a sum is, with a sign that is that of the term."""
+        outer = self._outer(term.factors[0]) if len(term.factors) == 1 else None
+        if outer is None or term.divisors or abs(term.coefficient) != 1:
+            return None
+        return replace(outer, sign=outer.sign * int(term.coefficient))
+
     def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
         taken = self._cancelled(product_of(call))
         product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
@@ -359,11 +428,52 @@ class _Fold(Asking):
             same = len(left) == len(inner.factors)
             rest = replace(inner, factors=tuple(left))
             divisors.append(divisor if same else build(rest, self.floating))
-        return Product(product.coefficient, tuple(factors), tuple(divisors))
+        return self._without_powers(Product(product.coefficient, tuple(factors), tuple(divisors)))
+
+    def _without_powers(self, product: Product) -> Product:
+        """`y / x` for `y / p * x**2`, where `p = x**3`."""
+        for at, factor in enumerate(product.factors):
+            match factor:
+                case ir.Call(
+                    ir.Ref(obj=operator.pow), (ir.Var() as x, ir.Const(int() | float() as n))
+                ):
+                    higher = n + 1
+                case ir.Var() as x:
+                    higher = 2
+                case _:
+                    continue
+            whole = ir.Call(_POWER, (x, ir.Const(higher)))
+            factors = list(product.factors)
+            for other, divided in enumerate(product.factors):
+                less = self._over(divided, whole, x)
+                if less is not None and other != at:
+                    factors[other] = less
+                    del factors[at]
+                    return replace(product, factors=tuple(factors))
+            for place, divisor in enumerate(product.divisors):
+                if self._behind(divisor) == whole:
+                    divisors = (*product.divisors[:place], x, *product.divisors[place + 1 :])
+                    return Product(
+                        product.coefficient, (*factors[:at], *factors[at + 1 :]), divisors
+                    )
+        return product
+
+    def _over(self, expr: ir.Expr, whole: ir.Expr, x: ir.Expr) -> ir.Expr | None:
+        """A product of which a factor is divided by x, where it was divided by `whole`."""
+        match expr:
+            case ir.Call(fn=fn, args=(a, b)) if fn == DIV and self._behind(b) == whole:
+                return replace(expr, args=(a, x))
+            case ir.Call(fn=fn, args=(a, b)) if fn == MUL:
+                first, second = self._over(a, whole, x), self._over(b, whole, x)
+                if first is not None:
+                    return replace(expr, args=(first, b))
+                return None if second is None else replace(expr, args=(a, second))
+        return None
 
     def _sum(self, call: ir.Call) -> ir.Expr:
         terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
         terms = _joined_branches([turned(term, self.floating) for term in terms], self.floating)
+        terms = self._joined_outers(terms)
         if not terms:
             return call
         merged = merge_terms(terms, self._may_merge)
@@ -392,25 +502,48 @@ class _Fold(Asking):
         return {n: base for n, base in found.items() if count[n] == count[base.name] == 1}
 
     @cached_property
-    def scaled(self) -> dict[str, tuple[float, ir.Expr]]:
-        """Temporaries that are a number times another name, as long as they are read."""
+    def defined(self) -> dict[str, ir.Call]:
+        """Products, powers and choices that names stand for, as long as they are read."""
         function = self.function
-        stmts = list(ir.statements(function.body))
+        made = [
+            stmt
+            for stmt in function.body
+            if isinstance(stmt, ir.Assign)
+            and isinstance(stmt.target, str)
+            and isinstance(stmt.value, ir.Call)
+            and isinstance(stmt.value.fn, ir.Ref)
+            and (stmt.value.fn in (MUL, NEG) or stmt.value.fn.obj in _LOOKED_THROUGH)
+        ]
+        stmts = list(ir.statements(function.body)) if made else []
         count = ir.bindings(stmts, function.param_names)
-        found: dict[str, tuple[float, ir.Expr]] = {}
-        for stmt in function.body:
-            match stmt:
-                case ir.Assign(
-                    target=str(name),
-                    value=ir.Call(args=(ir.Const(float(by)), ir.Var(of) as x)) as c,
-                ) if (
-                    c.fn == MUL and name in self.facts.temporaries and count[name] == count[of] == 1
-                ):
-                    found[name] = by, x
+        found = dict[str, ir.Call]()
+        for stmt in made:
+            names = (str(stmt.target), *ir.names_in(stmt.value))
+            if all(count[name] == 1 for name in names) and isinstance(stmt.value, ir.Call):
+                found[names[0]] = stmt.value
         if not found:
             return found
         writes = frozenset().union(*(effect_of(s, self.facts).writes for s in stmts))
-        return {n: v for n, v in found.items() if not self.meet((n, *ir.names_in(v[1])), writes)}
+        return {n: v for n, v in found.items() if not self.meet((n, *ir.names_in(v)), writes)}
+
+    @cached_property
+    def scaled(self) -> dict[str, tuple[float, ir.Expr]]:
+        """Temporaries that are a number times another name."""
+        found: dict[str, tuple[float, ir.Expr]] = {}
+        for name, value in self.defined.items():
+            match value:
+                case ir.Call(args=(ir.Const(float(by)), ir.Var() as x)) if value.fn == MUL:
+                    if name in self.facts.temporaries:
+                        found[name] = by, x
+        return found
+
+    @cached_property
+    def axes(self) -> AxesOf:
+        return AxesOf(self.function, self.facts)
+
+    def _behind(self, expr: ir.Expr) -> ir.Expr:
+        """What an expression is, where it is the name of a product, a power or a choice."""
+        return self.defined.get(expr.name, expr) if isinstance(expr, ir.Var) else expr
 
     def _written_out(self, term: Product) -> Product:
         for at, factor in enumerate(term.factors):
@@ -498,10 +631,10 @@ class _Fold(Asking):
         """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`."""
         factors, masked = list(product.factors), dict[ir.Expr, int]()
         for at, factor in enumerate(product.factors):
-            match factor:
+            match self._behind(factor):
                 case ir.Call(fn=ir.Ref(obj=np.where), args=(mask, value, ir.Const(0.0)), kwargs=()):
                     first = masked.setdefault(mask, at)
-                    before = factors[first]
+                    before = self._behind(factors[first])
                     if first < at and isinstance(before, ir.Call):
                         both = self.expr(ir.Call(MUL, (before.args[1], value)))
                         factors[first] = replace(before, args=(mask, both, before.args[2]))
@@ -568,6 +701,34 @@ def _joined_branches(terms: list[Product], floating: Predicate) -> list[Product]
             case _:
                 out.append(term)
     return out
+
+
+@dataclass(frozen=True)
+class _Outer:
+    """The outer product of two vectors, with a sign."""
+
+    sign: int
+    fn: ir.Ref
+    vectors: tuple[ir.Expr, ir.Expr]
+
+
+def _is_name(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Var)
+
+
+def _times(matrix: ir.Expr, vector: ir.Expr, first: bool) -> ir.Expr:
+    """The product of a vector and a matrix, which may come first."""
+    if not first and isinstance(matrix, ir.Attribute):  # (`a @ v` for `v @ a.T`)
+        matrix, first = matrix.base, True
+    return ir.Call(_MATMUL, (matrix, vector) if first else (vector, matrix))
+
+
+def _within_brackets(term: Product) -> list[Product]:
+    """The terms of `-(a + b)`."""
+    inner = terms_of(term.factors[0]) if len(term.factors) == 1 and not term.divisors else []
+    if len(inner) < 2 or abs(term.coefficient) != 1:
+        return [term]
+    return [_scaled(each, term.coefficient) for each in inner]
 
 
 def _scaled(product: Product, number: float) -> Product:

@@ -16,6 +16,7 @@ from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name, words
 
 NUMBER = ()  # the shape of a number; an array may have it as well
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "copy")
+_TRIANGLES = ("triu", "tril")  # (of an array with two axes or more)
 _BINARY = ("+", "-", "*", "/", "**", "%", "//")
 
 
@@ -124,6 +125,11 @@ class Shapes:
             return self.of(args[1])
         if (name or numpy_name(fn.obj)) in _LIKE and args:
             return self.of(args[0])
+        if numpy_name(fn.obj) in _TRIANGLES and args:
+            shape = self.of(args[0])
+            return shape if _is_axes(shape) and len(shape) > 1 else None
+        if fn.obj is np.where and len(args) == 3:
+            return self._joined(args)
         if fn.obj is np.expand_dims and len(args) == 2:
             return _expanded(self.of(args[0]), args[1])
         if numpy_name(fn.obj) == "sum" and len(args) == 1:
@@ -320,12 +326,16 @@ class AxesOf:
             return every[0] or _spread(every)
         if fn.text in _OPERATORS or (elementwise and fn.obj.nout == 1 and not options):
             return _spread(every)
+        if name == "where" and len(every) == 3:
+            return _spread(every)
         if name in ("unbroadcast", "broadcast_like") and len(every) == 2:
             return every[1]
         if name in _LIKE and every:
             return every[0]
-        if name == "sum" and len(every) == 1 and not options:
-            return ()
+        if name in _TRIANGLES and every:
+            return every[0] if every[0] is _OPEN or len(every[0] or ()) > 1 else None
+        if name == "sum" and len(every) == 1 and every[0] is not _OPEN:
+            return _left_by_sum(every[0], options)
         if len(every) != 2 or None in every or options:
             return None
         left, right = every
@@ -337,6 +347,14 @@ class AxesOf:
         if fn.text == "@" and 1 <= len(left) <= 2 and 1 <= len(right) <= 2:
             return left[:-1] + right[1:]
         return left + right if name == "outer" and len(left) == len(right) == 1 else None
+
+
+def _left_by_sum(axes: Axes | None, options: dict[str, ir.Expr]) -> Axes | None:
+    """Those of `np.sum(x)` and `np.sum(x, axis=1)`."""
+    match options:
+        case {"axis": ir.Const(int() as axis)} if len(options) == 1 and axes is not None:
+            return axes[:axis] + axes[axis + 1 :] if 0 <= axis < len(axes) else None
+    return None if options else ()
 
 
 def _joined(one: Axes | None, other: Axes | None) -> Axes | None:

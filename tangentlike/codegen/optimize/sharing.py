@@ -186,7 +186,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
                 return True
             if numpy_name(obj) == "sum" and expr.args == (first,):
                 keeps = "dtype" not in dict(expr.kwargs)
-            if numpy_name(obj) in ("outer", "dot"):
+            if numpy_name(obj) in ("outer", "dot", "vdot", "einsum"):
                 return any(is_float(a, facts) for a in expr.args)
             return keeps and is_float(first, facts)
         case ir.Call(fn=ir.Attribute(base, "copy")):
