@@ -61,6 +61,17 @@ def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
 
 def pytest_collection_finish() -> None:
     """What collection made stays: the garbage collector need not walk over it again and again."""
+    _settle()
+    gc.set_threshold(500_000, 20, 50)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What the tests of a file leave is as lasting as what collection made: a test that collects
+    garbage itself would walk over all of it, for seconds."""
+    if nextitem is not None and nextitem.path != item.path:
+        _settle()
+
+
+def _settle() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(500_000, 20, 50)
