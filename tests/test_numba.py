@@ -173,6 +173,34 @@ def convolved(x, k):
     return np.sum(np.maximum(y, 0.0) ** 2)
 
 
+def largest_of_rows(a):
+    total = 0.0
+    for i in numba.prange(a.shape[0]):
+        j = np.argmax(a[i])
+        total += a[i, j] ** 2
+    return total
+
+
+def turned(x):
+    return np.sum(np.sin(x.reshape(2, 3).T @ np.ones(2)))
+
+
+def spread_of(x):
+    return np.var(x) + np.median(x) * np.quantile(x, 0.3) * np.ptp(x)
+
+
+def joined_rows(a):
+    total = np.sum(np.hstack((a, 2.0 * a)) ** 2)
+    for v in a.flat:
+        total += v**3
+    return total
+
+
+def entries(x):
+    kept = {0: x[0], 1: x[1] * 2.0}
+    return kept[0] * kept[1]
+
+
 def vector(n):
     return RNG.standard_normal(n)
 
@@ -197,6 +225,11 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (collected, (vector(4), 3)),
     (of_callees, (vector(4), 4)),
     (warped, (vector(5), vector(6))),
+    (largest_of_rows, (RNG.standard_normal((4, 3)),)),
+    (turned, (vector(6),)),
+    (spread_of, (vector(7),)),
+    (entries, (vector(3),)),
+    (joined_rows, (RNG.standard_normal((2, 3)),)),
     (convolved, (RNG.standard_normal((5, 5)), RNG.standard_normal((2, 2)))),
 ]
 NAMES = [fn.__name__ for fn, _ in CASES]
@@ -565,6 +598,10 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
             (np.linspace(-1, 5, 9), np.arange(4.0), row),
             (1.5, np.arange(4.0), row),
         ],
+        runtime.quantile_weights: [(x, 0.5), (row, 0.3), (row, 1.0), (np.ones(3), 0.5)],
+        runtime.hstack_axis: [((row, row),), ((x, g),)],
+        runtime.flat_view: [(x,), (row,)],
+        runtime.quantile_bar: [(2.0, x, x), (2.0, row, row)],
         runtime.extremum_share: [(x, x.max()), (x, 9.0), (x, x.max(1, keepdims=True), 1)],
         runtime.greater_share: [(x, g), (1.0, 1.0), (x, x), (2.0, x)],
         runtime.reciprocal_or_zero: [(x,), (0.0,), (np.array([0.0, 2.0]),)],
@@ -608,7 +645,7 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
                 exec(f"def call({inside}):\n    return helper({told})", namespace)
             wanted = helper(*args)
             found = numba.njit(error_model="numpy")(namespace["call"])(*args)
-            np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=helper.__name__)
+            np.testing.assert_allclose(found, wanted, 1e-12, 1e-15, err_msg=helper.__name__)
             assert np.shape(found) == np.shape(wanted), helper.__name__
 
 

@@ -27,6 +27,7 @@ from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Par
 from .comprehensions import taken_whole
 from .nested import Closure
 from .operands import is_constant, is_shape_query
+from .owners import package_of
 
 _ITEM = Var("item")
 
@@ -60,6 +61,14 @@ def getter(
     body = parts[0] if len(parts) == 1 else Display("tuple", tuple(parts))
     text = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
     return Closure(f"lambda item: {text}", (), (), (), at, params=(Param("item"),), body=body)
+
+
+def spelled_out(fn: Expr) -> Expr:
+    """`range` for `numba.prange`, which means the same where no loop runs in parallel."""
+    match fn:
+        case Ref(obj=type() as obj) if obj.__name__ == "prange" and package_of(obj) == "numba":
+            return Ref("range", range)
+    return fn
 
 
 def attribute_read(fn: Expr, args: Sequence[Expr], at: Place | None) -> Expr | None:

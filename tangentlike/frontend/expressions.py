@@ -42,6 +42,7 @@ from .abbreviations import (
     refuse_looking,
     refuse_running_text,
     refuse_super,
+    spelled_out,
     spread,
     star,
     words_of,
@@ -145,7 +146,7 @@ class Reader:
 
     def call(self, node: gast.Call) -> Expr:
         node = spread(node)
-        fn = self.read(node.func)
+        fn = spelled_out(self.read(node.func))
         self._refuse_introspection(fn, node)
         args = [self._argument(a) for a in self._given(fn, node)]
         kwargs = []

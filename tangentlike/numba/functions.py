@@ -173,6 +173,8 @@ def _zeros_like(x: Any) -> Any:
         return lambda x: zero
     if isinstance(x, (types.List, types.UniTuple)):
         return lambda x: [runtime.zeros_like(item) for item in x]
+    if isinstance(x, types.DictType):
+        return lambda x: {key: runtime.zeros_like(item) for key, item in x.items()}
     return (lambda x: np.zeros(x.shape, dtype)) if _is_array(x) else None
 
 
@@ -466,6 +468,71 @@ def _uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
     return lambda g, like, axis=None: np.cumsum(g[::-1])[::-1]
 
 
+@register_jitable
+def _place_of_rank(flat, ordered, rank):
+    """(Of equal entries the first comes first. A stable `np.argsort` cannot be kept on disk.)"""
+    left = rank - np.searchsorted(ordered, ordered[rank])
+    for place in range(len(flat)):
+        if flat[place] == ordered[rank]:
+            if left == 0:
+                return place
+            left -= 1
+    return rank
+
+
+@_form(runtime.quantile_weights)
+def _quantile_weights(
+    x: Any,
+    q: Any,
+    axis: Any = None,
+    method: Any = "linear",
+    skip_nan: Any = False,
+    weights: Any = None,
+) -> Any:
+    given = (method, "linear"), (skip_nan, False)
+    plain = all(getattr(option, "value", option) == usual for option, usual in given)
+    if not (_is_array(x) and _is_number(q) and _is_none(axis) and _is_none(weights) and plain):
+        return None
+    dtype = _floating(x)
+
+    def of_level(
+        x: Any,
+        q: Any,
+        axis: Any = None,
+        method: Any = "linear",
+        skip_nan: Any = False,
+        weights: Any = None,
+    ) -> Any:
+        made, flat, position = np.zeros(x.size, dtype), x.flatten(), q * (x.size - 1)
+        ordered, lower = np.sort(flat), int(position)
+        made[_place_of_rank(flat, ordered, lower)] = 1.0 - (position - lower)
+        if position > lower:
+            made[_place_of_rank(flat, ordered, lower + 1)] = position - lower
+        return made.reshape(x.shape)
+
+    return of_level
+
+
+@_form(runtime.quantile_bar)
+def _quantile_bar(y_bar: Any, weights: Any, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    plain = getattr(keepdims, "value", keepdims) is False and _is_none(axis)
+    if not (plain and _is_array(x) and _is_array(weights) and weights.ndim == x.ndim):
+        return None
+    return lambda y_bar, weights, x, axis=None, keepdims=False: weights * y_bar
+
+
+@_form(runtime.hstack_axis)
+def _hstack_axis(parts: Any) -> Any:
+    kinds = getattr(parts, "types", None) or [getattr(parts, "dtype", None)]
+    axis = 1 if getattr(kinds[0], "ndim", 0) > 1 else 0
+    return lambda parts: axis
+
+
+@_form(runtime.flat_view)
+def _flat_view(a: Any) -> Any:
+    return (lambda a: a.ravel()) if _is_array(a) and a.layout == "C" else None
+
+
 @_form(runtime.inverse_axes)
 def _inverse_axes(axes: Any) -> Any:
     made = _literal(axes)
@@ -595,6 +662,9 @@ def _reduction(function: Any, reduced: Any = None, one_by_one: bool = True) -> N
 
     def choose(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
         which, kept = _literal(axis), _literal(keepdims) is True
+        if kept and _is_array(a) and _is_none(axis):
+            ones = (1,) * a.ndim
+            return lambda a, axis=None, keepdims=False: np.full(ones, function(a))
         if not _is_array(a) or isinstance(which, bool) or which is None:
             return None
         if isinstance(which, int):

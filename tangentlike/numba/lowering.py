@@ -11,7 +11,7 @@ import dataclasses
 import operator
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .compiling import compiled, numba_module
 from .stacks import stacks_as_arrays
 
 _MATMUL = ir.Ref("@", operator.matmul)
+_S = TypeVar("_S", bound=ir.Stmt)
 
 
 def lowered(
@@ -47,6 +48,7 @@ class _Lowering(ir.Rewriter):
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self._derived = False  # whether the statement is ours
 
     def function(self, fn: ir.Function) -> ir.Function:
         for stmt in ir.statements(fn.body):
@@ -54,9 +56,17 @@ class _Lowering(ir.Rewriter):
         above = ir.Ref(compiled.__name__, compiled)
         return dataclasses.replace(self.rewritten(fn), decorators=(above,))
 
+    def inside(self, stmt: _S) -> _S:
+        self._derived = stmt.origin.is_derived
+        return super().inside(stmt)
+
     def expression(self, expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, self.expression)
         match expr:
+            case ir.Call(fn=ir.Attribute(base, "reshape") as fn) if self._derived:
+                # (Numba's gives views alone, of what lies in one row.)
+                row = ir.Call(ir.Ref("np.ascontiguousarray", np.ascontiguousarray), (base,))
+                return dataclasses.replace(expr, fn=dataclasses.replace(fn, base=row))
             case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
                 return _call(expr, obj, args, dict(kwargs))
             case ir.Ref(text=text) if text.endswith(".py_func"):  # (what Numba compiled is called)

@@ -259,13 +259,34 @@ def item(y, x, place=None):
 # --------------------------------------------------------------- positions carry nothing
 
 nondifferentiable(bisect.bisect_left, bisect.bisect_right, bisect.bisect, kind=integer)
+
+
+def _place(call, kind_of):
+    """`np.argmax(x)`: one place; several with an axis."""
+    whole = len(call.args) == 1 and not call.kwargs
+    return integer(call, kind_of) if whole else Kind("value", "int")
+
+
 nondifferentiable(
-    *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition),
-    *(np.lexsort, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize),
-    *(np.count_nonzero, np.ravel_multi_index, np.unravel_index, np.indices),
+    *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.count_nonzero),
+    *(np.ndarray.argmax, np.ndarray.argmin),
+    kind=_place,
+)
+nondifferentiable(
+    *(
+        np.argsort,
+        np.argpartition,
+        np.lexsort,
+        np.nonzero,
+        np.flatnonzero,
+        np.argwhere,
+        np.searchsorted,
+        np.digitize,
+    ),
+    *(np.ravel_multi_index, np.unravel_index, np.indices),
     *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
-    *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
+    *(np.ndarray.argsort, np.ndarray.argpartition),
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
     *(np.ndindex, np.histogram_bin_edges),
     *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),

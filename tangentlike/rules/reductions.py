@@ -223,7 +223,10 @@ def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
             count = reduced_size(a, axis)
         else:
             count = reduced_size(a, axis) - ddof
-        centred = a - np.mean(a, axis=axis, keepdims=True)
+        if axis is None:
+            centred = a - np.mean(a)
+        else:
+            centred = a - np.mean(a, axis=axis, keepdims=True)
         y_dot = 2.0 * np.sum(centred * a_dot, axis=axis, keepdims=keepdims) / count
         a_bar = 2.0 * kept(y_bar, axis, keepdims) * centred / count
     elif dtype is None and where is True:
