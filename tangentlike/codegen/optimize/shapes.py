@@ -133,22 +133,9 @@ class Shapes:
         if fn.obj is np.expand_dims and len(args) == 2:
             return _expanded(self.of(args[0]), args[1])
         if numpy_name(fn.obj) == "sum" and len(args) == 1:
-            return self._summed(self.of(args[0]), dict(kwargs))
+            return _summed(self.of(args[0]), dict(kwargs))
         if isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1:
             return self._joined(args)
-        return None
-
-    def _summed(self, shape: Hashable, options: dict[str, ir.Expr]) -> Hashable:
-        """The shape of `np.sum(x, axis=0)` and of `np.sum(x, axis=1, keepdims=True)`."""
-        if not options:
-            return NUMBER
-        keep = options.get("keepdims", ir.Const(False))
-        match options.get("axis"):
-            case ir.Const(int() as axis) if isinstance(shape, tuple) and 0 <= axis < len(shape):
-                if not isinstance(keep, ir.Const):
-                    return None
-                one = (1,) if keep.value else ()
-                return (*shape[:axis], *one, *shape[axis + 1 :])
         return None
 
     def _joined(self, args: tuple[ir.Expr, ...]) -> Hashable:
@@ -335,7 +322,7 @@ class AxesOf:
         if name in _TRIANGLES and every:
             return every[0] if every[0] is _OPEN or len(every[0] or ()) > 1 else None
         if name == "sum" and len(every) == 1 and every[0] is not _OPEN:
-            return _left_by_sum(every[0], options)
+            return _summed(every[0], options)
         if len(every) != 2 or None in every or options:
             return None
         left, right = every
@@ -349,12 +336,14 @@ class AxesOf:
         return left + right if name == "outer" and len(left) == len(right) == 1 else None
 
 
-def _left_by_sum(axes: Axes | None, options: dict[str, ir.Expr]) -> Axes | None:
-    """Those of `np.sum(x)` and `np.sum(x, axis=1)`."""
-    match options:
-        case {"axis": ir.Const(int() as axis)} if len(options) == 1 and axes is not None:
-            return axes[:axis] + axes[axis + 1 :] if 0 <= axis < len(axes) else None
-    return None if options else ()
+def _summed(shape: Hashable, options: dict[str, ir.Expr]) -> Axes | None:
+    """The shape of `np.sum(x, axis=0)` and of `np.sum(x, axis=1, keepdims=True)`."""
+    keep = options.get("keepdims", ir.Const(False))
+    match options.get("axis"):
+        case ir.Const(int() as axis) if _is_axes(shape) and 0 <= axis < len(shape):
+            if isinstance(keep, ir.Const):
+                return (*shape[:axis], *([1] if keep.value else []), *shape[axis + 1 :])
+    return None if options else NUMBER
 
 
 def _joined(one: Axes | None, other: Axes | None) -> Axes | None:
