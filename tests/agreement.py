@@ -9,7 +9,8 @@ import contextlib
 import copy
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,21 @@ def map_leaves(fn: Callable[..., Any], x: Any, *others: Any) -> Any:
         return fn(x, *others)
     if isinstance(x, dict):
         return {k: map_leaves(fn, v, *(o[k] for o in others)) for k, v in x.items()}
-    if isinstance(x, (list, tuple)):
-        parts = [map_leaves(fn, *items) for items in zip(x, *others, strict=True)]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, (list, tuple, deque)):
+        return sequence_like(x, (map_leaves(fn, *items) for items in zip(x, *others, strict=True)))
     if hasattr(x, "__dict__") and not callable(x):
         twin = copy.copy(x)
         for name, value in vars(x).items():
             vars(twin)[name] = map_leaves(fn, value, *(attribute(o, name) for o in others))
         return twin
     return None
+
+
+def sequence_like(x: Any, items: Iterable[Any]) -> Any:
+    """A list, tuple, namedtuple or deque of the class of x (and of its bound) with other items."""
+    if isinstance(x, deque):
+        return deque(items, x.maxlen)
+    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
 
 
 def attribute(x: Any, name: str) -> Any:
@@ -65,9 +72,8 @@ def moved(x: Any, t: float, direction: Any) -> Any:
         return type(x)(x + t * direction)
     if isinstance(x, dict):
         return {k: moved(v, t, direction[k]) for k, v in x.items()}
-    if isinstance(x, (list, tuple)):
-        parts = [moved(v, t, d) for v, d in zip(x, direction, strict=True)]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, (list, tuple, deque)):
+        return sequence_like(x, (moved(v, t, d) for v, d in zip(x, direction, strict=True)))
     if hasattr(x, "__dict__") and not callable(x):
         twin = copy.copy(x)
         for name, value in vars(x).items():
@@ -136,7 +142,7 @@ def same_bits(x: Any, y: Any) -> bool:
         )
     if isinstance(x, dict):
         return list(x) == list(y) and all(same_bits(v, y[k]) for k, v in x.items())
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, deque)):
         return len(x) == len(y) and all(map(same_bits, x, y))
     if hasattr(x, "__dict__") and not callable(x):
         return all(same_bits(v, vars(y)[k]) for k, v in vars(x).items())

@@ -2,7 +2,7 @@
 
 A derivative has a version for each form of its arguments, and a version made for other types must
 never serve a call. A program here is `program(p, q, r, flag)`: `p` and `q` are numbers, arrays of
-rank 0 to 2, with axes of length 1, lists, tuples, dicts, objects of two classes, None, vectors as
+rank 0 to 2, with axes of length 1, lists, tuples, deques, dicts, objects of two classes, None, vectors as
 arrays, lists or tuples, beside arrays and numbers outside; the text asks what it got, by `is None`,
 `isinstance`, `ndim`, `len`, `flag`, or leaves that to what it calls.
 
@@ -15,7 +15,7 @@ import copy
 import functools
 import sys
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -94,6 +94,10 @@ def beside(p, q):
     return p * WEIGHTS + q * TABLE["w"]
 
 
+def keep(items, v):
+    items.append(v)
+
+
 def grown(p, steps):
     if steps == 0:
         return p
@@ -101,8 +105,8 @@ def grown(p, steps):
 """
 
 # What is added to `y`, by the sorts of the arguments that it reads: A any array or number, L a list
-# or tuple of those, V three numbers as an array, a list or a tuple, O an object, N None or a number
-# or array.
+# or tuple of those, Q a deque of those, full or not, V three numbers as an array, a list or a tuple, O
+# an object, N None or a number or array.
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("AA", ("y = y + np.sum(np.tanh({0} + {1}) * {0})",)),
     ("AA", ("z = {0} * {1}", "y = y + np.sum(z * z) * 0.2")),
@@ -216,6 +220,15 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("L", ("for e in {0}:", "    if np.ndim(e):", "        e *= 0.5", "y = y + weighed({0}, 0.3)")),
+    # deques, of which one that is full loses an item where it gets one
+    ("Q", ("y = y + weighed({0}, 0.4)", "{0}.append({0}[0] * 0.5)", "y = y + np.sum({0}[0])")),
+    ("Q", ("{0}.appendleft(np.sum({0}[-1]))", "y = y + weighed({0}, 0.3) * 0.5")),
+    ("Q", ("u, v = {0}.popleft(), {0}.pop()", "{0}.append(u * v)", "y = y + np.sum({0}[0])")),
+    ("Q", ("{0}.rotate(1)", "{0}[0] = {0}[0] * 0.5", "y = y + np.sum({0}[0] * {0}[1])")),
+    ("Q", ("z = {0}.copy()", "z.extend([y * 0.5, {0}[0]])", "y = y + weighed(z, 0.2)")),
+    ("Q", ("for e in {0}:", "    y = y * 0.5 + np.sum(np.tanh(e))")),
+    ("QA", ("keep({0}, {1} * 0.5)", "y = y + np.sum({0}[0] * {0}[-1]) * len({0})")),
+    ("QA", ("z = [{0}, 0.3]", "z[0].append({1} * {0}[0])", "y = y + np.sum({0}[0]) * z[1]")),
     ("N", ("if {0} is not None:", "    y = y + np.sum(np.sin({0}))")),
     ("N", ("z = 0.5 if {0} is None else {0}", "y = y + np.mean(z * z)")),
     ("N", ("y = y + np.sum(mixed(0.3, 0.7, {0}))",)),
@@ -242,6 +255,8 @@ def argument(sort: str, r: Random, rng: np.random.Generator, box: dict[str, Any]
     if sort == "L":
         items = [array(r, rng) for _ in range(r.randint(1, 3))]
         return r.choice([list, tuple])(items)
+    if sort == "Q":
+        return deque([array(r, rng) for _ in range(2)], r.choice([2, 3, None]))
     if sort == "V":
         return r.choice([list, tuple, np.array])(rng.uniform(-1, 1, 3).tolist())
     if sort == "D":
@@ -262,7 +277,7 @@ def argument(sort: str, r: Random, rng: np.random.Generator, box: dict[str, Any]
 def program(seed: int) -> tuple[str, str]:
     """The text of a program, and the sorts of its arguments."""
     r = Random(seed)
-    names = r.sample("AAALNODFVV", 3)
+    names = r.sample("AAALNODFVVQ", 3)
     lines = []
     for _ in range(r.randint(2, 4)):
         fits = [(s, t) for s, t in PHRASES if all(names.count(x) >= s.count(x) for x in s)]

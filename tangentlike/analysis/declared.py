@@ -147,7 +147,7 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
         return structure_of(value, ranks=True)
     if value is None:
         return NOTHING
-    return OTHER if isinstance(value, (str, bytes)) else UNKNOWN
+    return OTHER if isinstance(value, (str, bytes)) else structure_of(value)
 
 
 def _example_sequence(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -245,7 +245,8 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
 
 def _is_objects(field: str) -> bool:
     """Whether only an object of the user's has an attribute of this name."""
-    return not any(hasattr(cls, field) for cls in (np.ndarray, np.float64, list, dict, str))
+    known = (np.ndarray, np.float64, list, dict, str, deque)
+    return field == "rotate" or not any(hasattr(cls, field) for cls in known)
 
 
 def _is_tuple(key: ir.Expr) -> bool:

@@ -87,7 +87,8 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
         return call.fn.name in _OF_CONTAINERS
     if known is not None and known.cls is not None:  # (which may have what is no function there)
         method = inspect.getattr_static(known.cls, call.fn.name, None)
-        return call.fn.name in CONTAINER_METHODS and isinstance(method, types.MethodDescriptorType)
+        known_name = call.fn.name in CONTAINER_METHODS or call.fn.name == "rotate"
+        return known_name and isinstance(method, types.MethodDescriptorType)
     return call.fn.name in CONTAINER_METHODS
 
 

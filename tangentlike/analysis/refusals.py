@@ -26,6 +26,7 @@ from ..runtime.records import attribute_of
 from .constructors import own_way_of_making, record_class
 from .flow import writes_outside
 from .operations import (
+    CONTAINER_METHODS,
     STORING_METHODS,
     differentiable_arguments,
     in_source,
@@ -527,6 +528,8 @@ def unknown_class(fn: ir.Var | ir.Attribute, place: Place, needs: str = "") -> U
         hint = f"If it is a dict, whose view follows its changes, write {listed}. {hint}"
     if isinstance(fn, ir.Var):
         needs = "objects"  # (a function that captures values?)
+    elif fn.name in CONTAINER_METHODS and not hasattr(list, fn.name) and not hasattr(dict, fn.name):
+        needs = "memory"  # (of a deque)
     return UnknownClassError(f"the class of {name} is not known, and {what}", place, hint, needs)
 
 

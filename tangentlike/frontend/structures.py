@@ -21,6 +21,7 @@ import numpy as np
 from .. import runtime
 from ..errors import TangentlikeError
 from ..ir.kind import (
+    DEQUE,
     FUNCTION,
     ITERATOR,
     LAYOUT_ATTRIBUTES,
@@ -195,7 +196,7 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     if type(value) in (set, frozenset):
         return SET
     if not isinstance(value, (list, dict)):
-        return UNKNOWN
+        return DEQUE if isinstance(value, collections.deque) else UNKNOWN
     ranks = ranks and not has_methods(type(value))  # (which may store something else)
     kinds = [
         structure_of(item, seen, ranks)
@@ -256,7 +257,7 @@ def _object(value: Any, seen: _Seen, ranks: bool) -> Kind:
     fields = []
     for name, item in (leaves.named_children(value) or {}).items():
         kind = NONE if item is None else structure_of(item, seen, ranks)
-        if name in assigned and kind.form not in ("number", "array"):
+        if name in assigned and kind.form not in ("number", "array") and kind != DEQUE:
             continue
         if kind.form in ("number", "array") and not stores_plainly(cls, name):
             continue

@@ -168,7 +168,7 @@ class Kind:
         elif forms == {"object", "other"} and FUNCTION in (self, other):
             return self._one_of(other)
         else:
-            return UNKNOWN
+            return DEQUE if DEQUE in (*self.held, *other.held) else UNKNOWN
         if form == "object":
             return self._joined_object(other)
         return Kind(
@@ -247,26 +247,24 @@ class Kind:
 
     @property
     def holds_objects(self) -> bool:
-        """Whether it is an object of a known class, a known module, or a container of such."""
+        """Whether it is an object of a known class, a known module, what may be a deque, or a
+        container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
-        known = self.has_methods or self.module is not None
+        known = self.has_methods or self.module is not None or self == DEQUE
         return known or bool(self.among) or any(kind.holds_objects for kind in inside)
 
     @property
-    def may_make_entries(self) -> bool:
-        """Whether it is, or holds, a dict that gets an entry where it is read."""
+    def held(self) -> Iterator[Kind]:
+        """It, and what it holds, at any depth."""
+        yield self
         inside = (*(self.items or ()), *self.among, *(kind for _, kind in self.fields))
-        held = (*inside, *(() if self.item is None else (self.item,)))
-        own = self.form == "dict" and self.cls is not None
-        return own or any(kind.may_make_entries for kind in held)
+        for kind in (*inside, *(() if self.item is None else (self.item,))):
+            yield from kind.held
 
     @property
     def classes(self) -> frozenset[type]:
         """The classes of the objects that it is, or holds."""
-        inside = (*(self.items or ()), *self.among, *(kind for _, kind in self.fields))
-        held = [kind.classes for kind in (*inside, *(() if self.item is None else (self.item,)))]
-        own = {self.cls} if self.cls is not None and self.has_methods else ()
-        return frozenset(own).union(*held)
+        return frozenset(kind.cls for kind in self.held if kind.cls and kind.has_methods)
 
     @property
     def is_view(self) -> bool:
@@ -364,6 +362,7 @@ def is_many(dim: Dim) -> bool:
 
 UNKNOWN = Kind()
 OTHER = Kind("other")
+DEQUE = Kind(cls=collections.deque)  # what may be a deque, or hold one
 # What an attribute is where it was seen to be None: nothing is claimed of it, since it may be
 # assigned, but methods that are asked of it are in branches that are not taken.
 NONE = Kind("unknown", cls=type(None))
@@ -401,7 +400,7 @@ def described(kind: Kind) -> str:
         shape = kind.shape if isinstance(kind.shape, tuple) else None
         axes = "..." if shape is None else ", ".join(map(_described_size, shape))
         return f"{dtype}[{axes}]"
-    if kind.form == "object" or kind.cls is not None:
+    if kind.form == "object" or kind.has_methods:
         classes = kind.among or (kind,)
         return " | ".join(map(_described_object, classes))
     if kind.names:

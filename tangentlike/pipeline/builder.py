@@ -74,7 +74,7 @@ from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
-from ..frontend.primal import makes_entries, may_make
+from ..frontend.primal import may_make
 from ..ir.facts import fact
 from ..ir.index import all_names, outer_names, references
 from ..ir.kind import OTHER, UNKNOWN, Kind, shaped_by
@@ -136,8 +136,8 @@ class Builder:
             return found
 
     def makes(self, asked: Callable[[type], bool]) -> bool:
-        """Whether the functions read so far, or what they name, make containers of a class that is
-        `asked` for; of `makes_entries`, whether they are given some, too."""
+        """Whether the functions read so far, what they name, or the classes of what they are given,
+        make containers of a class that is `asked` for, or are such classes."""
         count, found = self._makes.get(asked, (0, False))
         found = found or any(may_make(fn, asked) for fn in self._lowered[count:])
         self._makes[asked] = len(self._lowered), found
@@ -228,8 +228,8 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
-        self._makes[makes_entries] = 0, any(kind.may_make_entries for kind in given.values())
-        self._lowered.append(lowered.scope.fn)
+        held = (kind.cls for told in given.values() for kind in told.held)
+        self._lowered += [lowered.scope.fn, *dict.fromkeys(cls for cls in held if cls)]
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":
             self._given_floats = (function.name, request.wrt)

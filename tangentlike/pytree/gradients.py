@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InternalError, TangentlikeError
-from ..runtime.records import Mirror, Record, fields_of, like_dict, names_of, record_like
+from ..runtime.records import SEQUENCES, Mirror, Record, fields_of, like_dict, names_of, record_like
 from . import leaves
 from .layouts import layout_of, mirrored, parts_of, registered_parts
 from .leaves import (
@@ -205,7 +205,7 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
         )
     parts = _seed_parts(value, seed, what + path)
     items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
-    if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
+    if names_of(value) is not None or not isinstance(value, (*SEQUENCES, dict)):
         return record_like(value, *items)
     if isinstance(value, dict) and type(value) is not dict:
         made = like_dict(value, lambda item: seed_like(item, None))
@@ -244,7 +244,7 @@ def with_all_keys(value: Any, seed: Any) -> Any:
             key: with_all_keys(item, seed[key]) if key in seed else seed_like(item, None)
             for key, item in value.items()
         }
-    if isinstance(value, (list, tuple)) and type(seed) is list and len(value) == len(seed):
+    if isinstance(value, SEQUENCES) and type(seed) is list and len(value) == len(seed):
         return [with_all_keys(item, part) for item, part in zip(value, seed, strict=True)]
     return seed
 
@@ -264,8 +264,8 @@ def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
     if isinstance(value, dict):
         if isinstance(seed, dict) and set(seed) <= set(value):
             return [seed.get(key) for key in value]
-    elif isinstance(value, (list, tuple)):
-        if isinstance(seed, (list, tuple)) and len(seed) == len(value):
+    elif isinstance(value, SEQUENCES):
+        if isinstance(seed, SEQUENCES) and len(seed) == len(value):
             return list(seed)
     elif type(seed) is type(value) or isinstance(seed, Mirror):
         given = fields_of(seed) or {}
@@ -298,7 +298,7 @@ def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
 
 def _describe(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, (*SEQUENCES, dict)):
         return f"a {type(value).__name__} of {len(value)}"
     return type(value).__name__ if shape is None else f"shape {tuple(shape)}"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..errors import TangentlikeError
-from ..runtime.records import fields_of, names_of, record_like
+from ..runtime.records import SEQUENCES, fields_of, names_of, record_like
 from .leaves import (
     PLAIN,
     contents,
@@ -65,7 +65,7 @@ def parts_of(value: Any, bar: Any) -> list[Any]:
     """The adjoints of what a container holds, in the order of `contents`."""
     if bar is None or is_zero(bar):
         return [None] * len(held_by(value) or ())
-    if isinstance(bar, (list, tuple)) or (is_array(bar) and isinstance(value, (list, tuple))):
+    if isinstance(bar, SEQUENCES) or (is_array(bar) and isinstance(value, SEQUENCES)):
         return list(bar)  # (a text for any types may have an array for a list of numbers)
     keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
     if isinstance(bar, dict):
@@ -144,7 +144,7 @@ def _mirrored(value: Any, placed: Mapping[Path, Any], steps: tuple[int, ...]) ->
     if inside is None:
         return 0.0
     items = [_mirrored(item, placed, (*steps, n)) for n, (_, item) in enumerate(inside)]
-    if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
+    if names_of(value) is not None or not isinstance(value, (*SEQUENCES, dict)):
         return record_like(value, *items)
     return dict(zip(value, items, strict=True)) if isinstance(value, dict) else items
 
@@ -198,7 +198,7 @@ def _describe(value: Any, found: list[Any], depth: int) -> bool:
         return True
     if depth > _DEEPEST:
         return False
-    if kind is list or kind is tuple:
+    if kind in SEQUENCES:
         return _describe_items(value, found, depth)
     if kind is dict:
         found.append(tuple(value))
@@ -215,7 +215,7 @@ def _describe(value: Any, found: list[Any], depth: int) -> bool:
     return _describe_all(attributes.values(), found, depth)
 
 
-def _describe_items(value: list[Any] | tuple[Any, ...], found: list[Any], depth: int) -> bool:
+def _describe_items(value: Collection[Any], found: list[Any], depth: int) -> bool:
     kinds = set(map(type, value))
     found.append(len(value))
     if not PLAIN.issuperset(kinds):

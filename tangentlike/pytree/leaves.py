@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import TangentlikeError, with_article
 from ..runtime.recent import Recent
 from ..runtime.records import (
+    SEQUENCES,
     Record,
     attribute_of,
     copied_fields,
@@ -74,7 +75,7 @@ def children(value: Any) -> list[tuple[str, Any]] | None:
 
 def contents(value: Any) -> list[tuple[str, Any]] | None:
     """What a container holds, each with the text that reaches it (`[0]`, `['w']`, `.bias`)."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, SEQUENCES):
         return [(f"[{i}]", item) for i, item in enumerate(value)]
     if isinstance(value, dict):
         return [(f"[{key!r}]", item) for key, item in value.items()]
@@ -96,7 +97,7 @@ def held_by(value: Any) -> list[Any] | None:
     """What `contents` finds, without the texts."""
     if type(value) in PLAIN:
         return None
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, SEQUENCES):
         return list(value)
     if isinstance(value, dict):
         return list(value.values())
@@ -118,7 +119,7 @@ def named_children(value: Any) -> dict[str, Any] | None:
     names = names_of(value)
     if names is not None:
         return dict(zip(names, value, strict=True))
-    if isinstance(value, (list, tuple, dict)) or contents(value) is None:
+    if isinstance(value, (*SEQUENCES, dict)) or contents(value) is None:
         return None
     return fields_of(value)
 
@@ -242,6 +243,8 @@ def with_contents(value: Any, items: list[Any]) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, list):
         return list(items)
+    if isinstance(value, deque):
+        return deque(items, value.maxlen)
     result = copy.copy(value)
     for name, item in zip(fields_of(value) or (), items, strict=True):
         object.__setattr__(result, name, item)
@@ -658,7 +661,7 @@ def made_of(value: Any, items: Sequence[Any]) -> Any:
 # What can be reached from a value: whether two of them may be changed through one another.
 
 
-_CONTAINERS = (list, tuple, dict, set, deque)
+_CONTAINERS = (*SEQUENCES, dict, set)
 
 
 class Reach:

@@ -571,9 +571,20 @@ linear(
 # ------------------------------------------------------------------------ copies and casts
 
 
-@rule(np.copy, np.ndarray.copy, kind=first)
+@rule(np.copy, kind=first)
 def copy(y, a, order="K"):
     y_dot = np.copy(a_dot)
+    a_bar = y_bar
+
+
+@rule(np.ndarray.copy, kind=first)
+def copy_of(y, a, order="K"):
+    if is_array(a):
+        y_dot = np.copy(a_dot)
+    elif is_number(a):
+        y_dot = a_dot
+    else:
+        y_dot = shallow_dot(a_dot, a)
     a_bar = y_bar
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import Entries, is_array_class, like_dict, mirror
+from .records import SEQUENCES, Entries, is_array_class, like_dict, mirror
 from .sharing import Buffers, same_view
 from .statements import written_for
 
@@ -46,12 +46,12 @@ def unbroadcast(g: Any, like: Any) -> Any:
         return np.float64(g)
     if isinstance(g, Entries):
         g = np.asarray(g)
-    if isinstance(g, (list, tuple, dict)):
+    if isinstance(g, (*SEQUENCES, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "
             f"{type(g).__name__}; build arrays from lists before computing with them"
         )
-    if isinstance(like, (list, tuple)):
+    if isinstance(like, SEQUENCES):
         return _as_list(sum_to(g, _nested_shape(like)), like)
     if isinstance(like, _NUMBERS):
         return _to_number(g, like)
@@ -110,13 +110,13 @@ def _is_complex(x: Any) -> bool:
 
 
 def _nested_shape(like: Any) -> tuple[int, ...]:
-    if isinstance(like, (list, tuple)):
+    if isinstance(like, SEQUENCES):
         return (len(like), *(_nested_shape(like[0]) if like else ()))
     return tuple(getattr(like, "shape", ()))
 
 
 def _as_list(g: Any, like: Any) -> Any:
-    if isinstance(like, (list, tuple)):
+    if isinstance(like, SEQUENCES):
         return Entries(_as_list(part, item) for part, item in zip(g, like, strict=True))
     return unbroadcast(g, like)
 
@@ -133,13 +133,13 @@ def broadcast_like(g: Any, y: Any) -> Any:
             return full
     if isinstance(y, _NUMBERS):
         return _of_number(g, y)
-    if isinstance(y, np.ndarray) and isinstance(g, (list, tuple)):
+    if isinstance(y, np.ndarray) and isinstance(g, SEQUENCES):
         g = np.asarray(g)  # (the adjoint of a list that was taken for an array)
-    if isinstance(g, (list, tuple)):
+    if isinstance(g, SEQUENCES):
         return Entries(broadcast_like(part, item) for part, item in zip(g, y, strict=True))
     if isinstance(g, dict):
         return {key: broadcast_like(g[key], item) for key, item in y.items()}
-    if isinstance(y, (list, tuple)):
+    if isinstance(y, SEQUENCES):
         if getattr(g, "shape", ()):
             shape = _nested_shape(y)
             return _as_list(np.broadcast_to(g, shape), y)

@@ -15,6 +15,7 @@ import numpy as np
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
 from .records import (
+    SEQUENCES,
     Mirror,
     Record,
     added,
@@ -276,7 +277,7 @@ def require_plain_copy(x: Any) -> None:
                     "make the copy in the function, from fields"
                 )
     items = fields if fields is not None else x if isinstance(x, dict) else {}
-    for item in x if isinstance(x, (list, tuple)) else items.values():
+    for item in x if isinstance(x, SEQUENCES) else items.values():
         require_plain_copy(item)
 
 
@@ -293,7 +294,7 @@ def shallow_dot(x_dot: Any, x: Any) -> Any:
         return Mirror(**vars(x_dot))
     if isinstance(x_dot, Record):
         return Record(x_dot._names, x_dot)
-    return x_dot.copy() if isinstance(x_dot, (list, dict)) else copy(x_dot)
+    return x_dot.copy() if isinstance(x_dot, (list, collections.deque, dict)) else copy(x_dot)
 
 
 def field_dot(x_dot: Any, x: Any, name: str) -> Any:
@@ -339,7 +340,7 @@ def unnested(x_dot: Any, x: Any, named: bool) -> Any:
         names = [field.name for field in dataclasses.fields(x)]
         items = [unnested(getattr(x_dot, n), getattr(x, n), named) for n in names]
         return dict(zip(names, items, strict=True)) if named else items
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, SEQUENCES):
         items = [unnested(d, v, named) for d, v in zip(x_dot, x, strict=True)]
         return Record(x_dot._names, items) if isinstance(x_dot, Record) else items
     if isinstance(x, dict):
@@ -358,7 +359,7 @@ def unnested_bar(g: Any, x: Any, named: bool) -> Any:
             unnested_bar(own[n], v, named) if n in own else zeros_like(v) for n, v in whole.items()
         ]
         return record_like(x, *items)
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, SEQUENCES):
         return in_form_of(x, [unnested_bar(part, v, named) for part, v in zip(g, x, strict=True)])
     if isinstance(x, dict):
         return {key: unnested_bar(g[key], v, named) for key, v in x.items()}
@@ -371,7 +372,7 @@ def unnested_bar(g: Any, x: Any, named: bool) -> Any:
 
 def tie_shares(xs: Any, y: Any) -> Any:
     """What each item gets of the adjoint of `y = max(xs)` or `min(xs)`; ties share equally."""
-    if isinstance(xs, (list, tuple)):
+    if isinstance(xs, SEQUENCES):
         ties = sum(1 for x in xs if x == y)
         return in_form_of(xs, [1.0 / ties if x == y else 0.0 for x in xs])
     shares = xs == y
@@ -391,7 +392,7 @@ def dot_items(weights: Any, items: Any) -> Any:
 
 
 def _of_tuples(xs: Any) -> bool:
-    return isinstance(xs, (list, tuple)) and any(isinstance(x, (list, tuple)) for x in xs)
+    return isinstance(xs, SEQUENCES) and any(isinstance(x, SEQUENCES) for x in xs)
 
 
 def scale_items(g: Any, weights: Any) -> Any:
@@ -399,28 +400,26 @@ def scale_items(g: Any, weights: Any) -> Any:
 
     Raises TypeError for complex weights: in adjoints these would have to be conjugated.
     """
-    if _is_complex(weights) or (
-        isinstance(weights, (list, tuple)) and any(map(_is_complex, weights))
-    ):
+    if _is_complex(weights) or (isinstance(weights, SEQUENCES) and any(map(_is_complex, weights))):
         raise TypeError(
             "sums of products and products of complex numbers in a list have no derivative here; "
             "use np.sum and np.prod of an array"
         )
-    if isinstance(weights, (list, tuple)):
+    if isinstance(weights, SEQUENCES):
         return in_form_of(weights, [_scaled(g, weight) for weight in weights])
     return g * weights
 
 
 def _scaled(g: Any, weight: Any) -> Any:
     """A value times a number: entry by entry in lists, tuples and their mirrors."""
-    if isinstance(g, (list, tuple)):
+    if isinstance(g, SEQUENCES):
         return in_form_of(g, [_scaled(item, weight) for item in g])
     return g * weight
 
 
 def sum_items_bar(g: Any, xs: Any) -> Any:
     """The adjoint of the items of `sum(xs)`: each gets `g`, in its own shape and memory."""
-    if isinstance(xs, (list, tuple)):
+    if isinstance(xs, SEQUENCES):
         return in_form_of(xs, [copy(unbroadcast(g, x)) for x in xs])
     if isinstance(xs, dict) or not hasattr(xs, "shape"):
         raise written_for("a list, a tuple or an array", xs)
@@ -445,7 +444,7 @@ def live_items(x: Any, backwards: bool = False) -> Any:
     """What a loop over `x` (or `reversed(x)`) goes through by position: an array, a list or a tuple
     itself, whose items may be written meanwhile, and the list of which an object gives the
     iterator; a list of the items of anything else."""
-    if isinstance(x, (list, tuple)) or is_array(x):
+    if isinstance(x, SEQUENCES) or is_array(x):
         return x
     items = reversed(x) if backwards else iter(x)
     if items is not x and type(items) in (type(iter([])), type(reversed([]))):
@@ -457,12 +456,12 @@ def live_items(x: Any, backwards: bool = False) -> Any:
 
 def items_into(x: Any, value: Any) -> Any:
     """What `x[i:j] = value` stores: for a list the items, which are objects of their own then."""
-    return value if is_array(x) or isinstance(value, (list, tuple)) else list(value)
+    return value if is_array(x) or isinstance(value, SEQUENCES) else list(value)
 
 
 def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, SEQUENCES):
         return in_form_of(x, list(parts))
     if isinstance(x, (dict, KeysView, float, str, bytes)):
         return 0.0  # (keys and characters carry no derivatives)
@@ -494,7 +493,7 @@ def products_of_others(xs: Any, start: Any) -> Any:
         found.append(before[place] * after)
         after = after * xs[place]
     found.reverse()
-    return in_form_of(xs, found) if isinstance(xs, (list, tuple)) else _like(found, xs)
+    return in_form_of(xs, found) if isinstance(xs, SEQUENCES) else _like(found, xs)
 
 
 def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
@@ -504,14 +503,14 @@ def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
         rest = [x for k, x in enumerate(xs) if k != i]
         slopes = products_of_others(rest, start)
         found.append(dot_items(slopes, [w for k, w in enumerate(weights) if k != i]))
-    return in_form_of(xs, found) if isinstance(xs, (list, tuple)) else _like(found, xs)
+    return in_form_of(xs, found) if isinstance(xs, SEQUENCES) else _like(found, xs)
 
 
 def difference_over(p: Any, q: Any, r: Any) -> Any:
     """`(p - q) / r` item by item, 0 where `r` is 0: the direction from q to p."""
     scale = 1.0 / r if r != 0 else 0.0
     found = [scale * (a - b) for a, b in zip(p, q, strict=True)]
-    return found if isinstance(p, (list, tuple)) else _like(found, p)
+    return found if isinstance(p, SEQUENCES) else _like(found, p)
 
 
 def _like(items: list[Any], x: Any) -> Any:

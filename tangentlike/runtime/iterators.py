@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
-from .records import is_array
+from .records import SEQUENCES, is_array
 from .statements import written_for
 
 
@@ -269,7 +269,7 @@ def repeatable(x: Any, asked: bool = False) -> Any:
     >>> repeatable([1.0, 2.0]), list(repeatable(iter("ab")))
     ([1.0, 2.0], ['a', 'b'])
     """
-    if isinstance(x, (list, tuple, range, str, Replayed)) or is_array(x):
+    if isinstance(x, (*SEQUENCES, range, str, Replayed)) or is_array(x):
         return x
     if asked and isinstance(x, Iterator):
         raise TypeError(

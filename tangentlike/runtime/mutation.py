@@ -12,6 +12,7 @@ import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .records import (
+    SEQUENCES,
     Mirror,
     Record,
     added,
@@ -62,7 +63,7 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
         x_bar.update(accumulate(x_bar, g))
     elif key is Ellipsis and isinstance(x_bar, Mirror):
         vars(x_bar).update(vars(accumulate(x_bar, g)))
-    elif isinstance(x_bar, (list, dict)):
+    elif isinstance(x_bar, (list, deque, dict)):
         x_bar[key] = accumulate(x_bar[key], g)
     elif isinstance(x_bar, tuple) and getattr(x_bar[key], "base", None) is not None:
         add_at(x_bar[key], Ellipsis, g)  # (an array seen in parts: `np.unstack(m_bar)`)
@@ -87,7 +88,7 @@ def part_like(part: Any, value: Any) -> Any:
     of 0.0 is the zero of any structure."""
     if isinstance(part, list) and is_array(value):  # (entries put into a slice of a list)
         return unbroadcast(np.stack(part) if part else np.zeros(0), value)
-    if isinstance(part, (list, tuple, dict, Mirror)):
+    if isinstance(part, (*SEQUENCES, dict, Mirror)):
         found = copy(part)  # (a list has a list for its adjoint, from which items are taken)
         return list(found) if isinstance(found, tuple) and isinstance(value, list) else found
     if value is None or isinstance(value, (str, bytes)) or callable(value):

@@ -134,6 +134,9 @@ def _sum_of(a: Any, b: Any, name: str) -> Any:
     return added(getattr(a, name), getattr(b, name)) if hasattr(b, name) else getattr(a, name)
 
 
+SEQUENCES = (list, tuple, deque)  # containers of items by their places
+
+
 def require_same_length(a: Any, b: Any) -> None:
     """Raise `ValueError` where two adjoints of one list were made when it had other lengths."""
     if len(a) != len(b):
@@ -149,7 +152,7 @@ def added(a: Any, b: Any) -> Any:
         return a + b
     if isinstance(b, (Record, Mirror)):
         return b + a
-    if isinstance(a, (list, tuple, deque)):
+    if isinstance(a, SEQUENCES):
         if isinstance(b, (int, float, complex, np.generic)):  # (of a sum over a list's items)
             b = [b] * len(a)
         require_same_length(a, b)
@@ -393,13 +396,15 @@ def names_of(value: Any) -> tuple[str, ...] | None:
     return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else None
 
 
-def in_form_of(xs: Any, items: list[Any]) -> list[Any]:
-    """Items in the form of an adjoint of `xs`: the list itself, or with the names of the fields
-    where `xs` is a namedtuple.
+def in_form_of(xs: Any, items: list[Any]) -> Any:
+    """Items in the form of an adjoint of `xs`: the list itself, a deque for a deque, or with the
+    names of the fields where `xs` is a namedtuple.
 
     >>> in_form_of((1.0, 2.0), [3.0, 4.0])
     [3.0, 4.0]
     """
+    if isinstance(xs, deque):
+        return deque(items, xs.maxlen)
     names = names_of(xs)
     return items if names is None else Record(names, items)
 

@@ -19,7 +19,7 @@ import numpy as np
 from .broadcasting import _is_complex, broadcast_like, unbroadcast
 from .buffers import arange, asarray, require_held, survivors
 from .mutation import add_at, copy, fitting
-from .records import Mirror, fields_of, is_array, mirror
+from .records import SEQUENCES, Mirror, fields_of, is_array, mirror
 from .sharing import (
     address,
     bytes_like,
@@ -31,7 +31,6 @@ from .sharing import (
 )
 
 _NUMBERS = (float, complex, np.inexact)
-_SEQUENCES = (list, tuple, deque)
 
 
 class Shadow:
@@ -64,7 +63,7 @@ class Shadow:
         if isinstance(x, dict):
             return {key: self.of(item) for key, item in x.items()}
         found = mirror(x, self.of)
-        if found is None and isinstance(x, _SEQUENCES):
+        if found is None and isinstance(x, SEQUENCES):
             return _sequence_like(x, map(self.of, x))
         return 0.0 if found is None else found
 
@@ -145,7 +144,7 @@ class Shadow:
         if id(x) in known:  # (an object of the program's is what it was)
             return 0.0
         found = mirror(x, lambda item: self._take(item, known))
-        if found is None and isinstance(x, _SEQUENCES):
+        if found is None and isinstance(x, SEQUENCES):
             return _sequence_like(x, (self._take(item, known) for item in x))
         return 0.0 if found is None else found
 
@@ -167,7 +166,7 @@ class Shadow:
         """The adjoint of `x` as one of what was added to it, of the shape of `g`: `add`
         transposed."""
         x = _entries(x)
-        if isinstance(g, _SEQUENCES):
+        if isinstance(g, SEQUENCES):
             pairs = zip(x, g, strict=True)
             return _sequence_like(g, (self.like(item, part) for item, part in pairs))
         if isinstance(g, dict):
@@ -175,7 +174,7 @@ class Shadow:
         fields = fields_of(g)
         if fields and not (is_array(g) or isinstance(g, _NUMBERS)):
             return Mirror(**{n: self.like(getattr(x, n), part) for n, part in fields.items()})
-        if isinstance(x, _SEQUENCES) and is_array(g):
+        if isinstance(x, SEQUENCES) and is_array(g):
             return _like(np.stack([asarray(self.of(item), g) for item in x]), g)
         if g is None or isinstance(x, (str, bytes)) or x is None:
             return None if g is None else 0.0
@@ -273,7 +272,7 @@ def _pairs(x: Any, g: Any, zeroed: set[int] | None = None) -> Iterator[tuple[Any
     elif isinstance(x, dict):
         for key, item in x.items():
             yield from _pairs(item, g if _is_number(g) else g[key], zeroed)
-    elif isinstance(x, _SEQUENCES):
+    elif isinstance(x, SEQUENCES):
         parts = [g] * len(x) if _is_number(g) else g
         if is_array(g):  # (it was taken for an array)
             parts = unbroadcast(g, x)
@@ -378,7 +377,7 @@ def _identities(values: Any) -> set[int]:
         x = _entries(waiting.pop())
         if is_array(x):
             found.add(id(_owner(x)))
-        elif isinstance(x, _SEQUENCES):
+        elif isinstance(x, SEQUENCES):
             waiting += x
         elif isinstance(x, dict):
             waiting += x.values()

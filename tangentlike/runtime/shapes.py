@@ -14,7 +14,7 @@ import numpy as np
 
 from .broadcasting import unbroadcast
 from .buffers import arange
-from .records import Entries, Mirror, Record, in_form_of
+from .records import SEQUENCES, Entries, Mirror, in_form_of
 
 # Modes of np.pad whose border is made of entries of the array.
 _COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
@@ -102,7 +102,7 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> Any:
         piece = reshape_like(g[before + (slice(begin, begin + extent),)], part)
         pieces.append(cast_like(piece, part) if g.dtype.kind == "c" else piece)
         begin += extent
-    return in_form_of(parts, pieces) if isinstance(parts, (list, tuple)) else np.stack(pieces)
+    return in_form_of(parts, pieces) if isinstance(parts, SEQUENCES) else np.stack(pieces)
 
 
 def join_like(pieces: Sequence[Any], g: Any, axis: int | None = 0) -> Any:
@@ -176,7 +176,7 @@ def nest_like(g: Any, nested: Any) -> Any:
     >>> nest_like(np.array([[1.0, 2.0], [3.0, 4.0]]), [[0.0, 0.0], (0.0, 0.0)])
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    if isinstance(nested, (list, tuple)):
+    if isinstance(nested, SEQUENCES):
         return in_form_of(nested, Entries(nest_like(g[i], item) for i, item in enumerate(nested)))
     if isinstance(nested, float):
         return float(np.real(g))
@@ -189,9 +189,9 @@ def cast_like(g: Any, like: Any) -> Any:
     >>> cast_like(np.array([1.0 + 2.0j]), np.zeros(1, np.float32))
     array([1.], dtype=float32)
     """
-    if isinstance(like, (list, tuple)):
+    if isinstance(like, SEQUENCES):
         parts = [cast_like(part, item) for part, item in zip(g, like, strict=True)]
-        return Record(g._names, parts) if isinstance(g, Record) else parts
+        return in_form_of(g, parts)
     if isinstance(g, dict):
         return {key: cast_like(part, like[key]) for key, part in g.items()}
     if isinstance(g, Mirror):

@@ -67,6 +67,10 @@ _DEFAULTS: dict[Any, ir.Expr] = {
 
 # What stands before `q.append(v)` where `q` may be a deque: one that is full loses an item.
 _MAKES_ROOM = "if len(q) == getattr(q, 'maxlen', None):\n    q.{}()"
+# What stands for `q.rotate(arg)` of a deque that a call gives.
+_ROTATES = """for turn in range(arg % max(len(q), 1)):
+    item = q.pop()
+    q.appendleft(item)"""
 
 
 def as_lists_and_dicts(
@@ -95,21 +99,27 @@ def as_lists_and_dicts(
 
 def _puts_into_unknown(function: ir.Function, context: Context) -> bool:
     """Whether a function puts items at an end of what may be a deque, and be full: nothing is known
-    of it, and the program makes deques, or is given it by a call that tells lists."""
+    of it, and the program makes deques, is given some, or no call has told what it is given."""
     builder = context.callees.builder
     puts = (_put_at_an_end(stmt, context) for stmt in ir.statements(function.body))
     names = {name for name in puts if name}
-    if not names or builder is None or function.place.is_emitted:
+    if builder is None or function.place.is_emitted:
         return False
-    given = builder.reading.specialized and not names.isdisjoint(function.param_names)
-    return given or builder.makes(may_lose_items)
+    if any(kind.cls is deque for kind in context.kinds.values()):
+        return True
+    if not names or builder.makes(may_lose_items):
+        return bool(names)
+    bound = (s for s in ir.statements(function.body) if isinstance(s, ir.Assign))
+    names -= {s.target for s in bound if isinstance(s.value, ir.Attribute)}  # (its class is read)
+    return bool(names) and not builder.reading.specialized
 
 
 def _put_at_an_end(stmt: ir.Stmt, context: Context) -> str:
     """The name of what an item is put into at an end, if nothing is known of it; else ''."""
     match stmt:
         case ir.Do(value=ir.Call(ir.Attribute(ir.Var(name) as q, "append" | "appendleft"), (_,))):
-            return name if context.kind_of(q).form == "unknown" else ""
+            kind = context.kind_of(q)
+            return name if kind.form == "unknown" or kind.cls is deque else ""
     return ""
 
 
@@ -241,6 +251,12 @@ class _Normalizer(ir.Rewriter):
             explicit = dataclasses.replace(made, fn=self.context.helper("ExplicitDefaults"))
             stmt = dataclasses.replace(stmt, value=explicit)
         before, stmt = self.with_entries(stmt)
+        match stmt:
+            case ir.Do(value=ir.Call(ir.Attribute(ir.Var() as q, "rotate"), (*shift,), ())) if (
+                self.context.kind_of(q).cls is deque
+            ):
+                arg = shift[0] if shift else ir.Const(1)
+                return [*before, *self.context.instead(stmt, _ROTATES, q=q, arg=arg)]
         name = _put_at_an_end(stmt, self.context) if self.loses else ""
         if name and name not in self.found:
             left = stmt.value.fn.name == "appendleft"  # type: ignore[union-attr]
