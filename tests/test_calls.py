@@ -295,7 +295,9 @@ def test_each_function_of_a_chain_is_inferred_once_for_each_kind(monkeypatch):
 
 
 def scaled_sine(x, k):
-    return np.sin(x * k) * x
+    for _ in range(1):  # (a sequence of few operations would stand where it is called)
+        y = np.sin(x * k) * x
+    return y
 
 
 def calls_with_other_arguments_active(x, k):

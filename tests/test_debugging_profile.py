@@ -14,6 +14,12 @@ from tangentlike.cli import main
 from tangentlike.debugging.profiling import Line, Profile
 
 
+@pytest.fixture(autouse=True)
+def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short functions stay functions of their own, as longer ones do."""
+    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+
+
 def heavy(x: Any) -> Any:
     y = x @ x
     return y @ y @ y

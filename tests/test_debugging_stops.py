@@ -18,6 +18,12 @@ from tangentlike.debugging import Statement, step_into
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.fixture(autouse=True)
+def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short functions stay functions of their own, as longer ones do."""
+    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+
+
 def cell(h: Any, w: Any) -> Any:
     z = w @ h
     return np.tanh(z)

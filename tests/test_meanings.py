@@ -43,7 +43,9 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("f", [by_global, through])
-def test_global(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("short", [0, 8])
+def test_global(f: Any, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", short)
     before, second, pair = tl.grad(f), tl.grad(tl.grad(f)), tl.hvp(f)
     assert (before(2.0), second(2.0), pair(2.0, 1.0)) == (8.0, 4.0, 4.0)
     monkeypatch.setitem(globals(), "helper", cube)
@@ -51,7 +53,7 @@ def test_global(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert second(2.0) == pair(2.0, 1.0) == tl.grad(tl.grad(f))(2.0) == 24.0
     assert tl.jvp(f, (2.0,), (1.0,)) == (16.0, 24.0)
     assert tl.vjp(f, 2.0)[1](1.0) == (24.0,)
-    assert "cube" in before.source and "square" not in before.source
+    assert ("cube" in before.source) == (short == 0) and "square" not in before.source
 
 
 def test_module(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ X, Y = np.array([0.7, -0.4, 1.3, 0.2]), np.array([1.1, 0.6, -0.8, 0.5])
 
 
 def field(y: Any, p: Any) -> Any:
-    return np.array([p[0] * y[0] - p[1] * y[1], y[1] * p[2] * y[0]])
+    return np.array([p[0] * y[0] - p[1] * y[1], y[1] * p[2] * y[0] + p[1]])
 
 
 def of_entries(y: Any, p: Any) -> Any:

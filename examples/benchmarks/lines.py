@@ -2,8 +2,8 @@
 
 Lines are lines of code inside of functions: comments, docstrings, imports and decorators aside.
 "Helpers" are those of tangentlike.runtime that settle at run time what the text does not know of
-shapes, ranks and classes (`unbroadcast`); "standalone" is the file that needs no package, over the
-derivative.
+shapes, ranks and classes (`unbroadcast`; `zeros_like` of a dict or an object is none); "standalone"
+is the file that needs no package, over the derivative.
 
     python examples/benchmarks/lines.py [--source NAME] [--lot 17]
 """
@@ -42,7 +42,7 @@ from report import print_table
 from tests.programs import BY_NAME
 
 SHAPE_HELPERS = re.compile(
-    r"(?<![\w.])(unbroadcast\w*|broadcast_like|reshape_like|\w+_like|matmul_bar_\w+|require_\w+|scalar_seed)\("
+    r"(?<![\w.])(unbroadcast\w*|(?!zeros)\w+_like|matmul_bar_\w+|require_\w+|scalar_seed)\("
 )
 _LAYOUT = (
     tokenize.COMMENT,

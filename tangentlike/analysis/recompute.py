@@ -216,6 +216,11 @@ class Rematerialisation:
             return True
         if name in self._wanted:
             return True
+        made = self.facts.single(name)
+        if isinstance(made, ir.Assign) and isinstance(made.value, ir.Attribute | ir.Var):
+            read = ir.names_in(made.value)
+            if self.costs.free(made) and not any(map(self.aliases.is_written, read)):
+                return all(self._at_hand(n, key) for n in read)
         return any(isinstance(d, ir.For) for d in self.facts.definitions.get(name, ()))
 
     def _steady(self, name: str) -> bool:

@@ -22,6 +22,7 @@ from ..ad.normalize.shadow_calls import (
     called_shadows,
     has_shadow,
 )
+from ..ad.normalize.short_calls import short_calls_written_out
 from ..ad.normalize.updates import rebind_updates, rebound, refuse_changed_containers
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.by_identity import one_memory
@@ -456,6 +457,9 @@ class Builder:
         asked = (has_shadow, _stores_when_asked, reads_around)
         if any(ask(lowered.function) for ask in asked):
             raise not_by_names(lowered.function.place)
+        read = lowered.function
+        varied = functools.cache(lambda: self._context(lowered, given).varied(read, wrt))
+        lowered = short_calls_written_out(lowered, self.callees, wrt, varied)
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         lowered = self._check_outside(lowered, wrt, context, restores=True)

@@ -5,34 +5,16 @@ from tangentlike.runtime import scalar_seed, unbroadcast
 from tests.golden_programs import GRAVITY
 
 
-def scale_fwd(a: float, c: float):
-    return a * c + GRAVITY, (a, c)
-
-
-def scale_bwd(tape, total_seed):
-    a, c = tape
-    product_bar = np.sum(total_seed)         # return a * c + GRAVITY
-    a_bar, c_bar = product_bar * c, product_bar * a
-    return a_bar, c_bar
-
-
-def scale_bwd2(tape, total_seed):
-    a, c = tape
-    product_bar = unbroadcast(total_seed, a)  # return a * c + GRAVITY
-    a_bar = product_bar * c
-    c_bar = np.sum(product_bar * a)
-    return a_bar, c_bar
-
-
 def calls_grad(a: float, c: float):
     # primal
-    scale_a, scale_tape = scale_fwd(a, c)
-    scale_scale_a, scale_tape2 = scale_fwd(scale_a, c)
+    scale_a = a * c + GRAVITY
+    scale_scale_a = scale_a * c + GRAVITY
     # adjoint
     product_bar = scalar_seed(scale_scale_a * a)  # return scale(scale(a, c), c) * a
     a_bar = np.sum(product_bar * scale_scale_a)
-    scale_a_bar, c_bar = scale_bwd2(scale_tape2, product_bar * a)
-    a_part, c_part = scale_bwd(scale_tape, scale_a_bar)
-    a_bar += a_part
-    c_bar += c_part
+    product3_bar = unbroadcast(product_bar * a, scale_a)
+    c_bar = np.sum(product3_bar * scale_a)
+    product2_bar = np.sum(product3_bar * c)
+    a_bar += product2_bar * c
+    c_bar += product2_bar * a
     return a_bar, c_bar

@@ -13,21 +13,6 @@ class Function:
         return v * w
 
 
-def Function_call_fwd(self, v):
-    require_class(self, Function)
-    w = self.w
-    return v * w, (self, v)
-
-
-def Function_call_bwd(tape, product_seed):
-    self, v = tape
-    w = self.w
-    v_bar = unbroadcast(product_seed * w, v)
-    self_bar = zeros_like(self)
-    self_bar.w = accumulate(self_bar.w, unbroadcast(product_seed * v, w))
-    return self_bar, v_bar
-
-
 class Function2:
     def __init__(self, b):
         self.b = b
@@ -37,48 +22,41 @@ class Function2:
         return np.tanh(v + b)
 
 
-def Function2_call_fwd(self, v):
-    require_class(self, Function2)
-    b = self.b
-    tanh_total = np.tanh(v + b)
-    return tanh_total, (self, v, tanh_total)
-
-
-def Function2_call_bwd(tape, tanh_total_seed):
-    self, v, tanh_total = tape
-    total_bar = tanh_total_seed * (1.0 - tanh_total * tanh_total)
-    b = self.b
-    v_bar = unbroadcast(total_bar, v)
-    self_bar = zeros_like(self)
-    self_bar.b = accumulate(self_bar.b, unbroadcast(total_bar, b))
-    return self_bar, v_bar
-
-
 def kept_functions_grad(w, b, x):
     # primal
     h = x
     parts = [Function(w), Function2(b)]
-    Function_call_tape_saved, Function2_call_tape_saved = [], []
+    h_saved, h_saved2 = [], []
     for f in parts:
         if type(f) is Function:
-            new, Function_call_tape = Function_call_fwd(f, h)
-            Function_call_tape_saved.append(Function_call_tape)
-            h = new
+            require_class(f, Function)
+            w2 = f.w
+            h_saved.append(h)
+            h = h * w2
         else:
-            new2, Function2_call_tape = Function2_call_fwd(f, h)
-            Function2_call_tape_saved.append(Function2_call_tape)
-            h = new2
+            require_class(f, Function2)
+            b2 = f.b
+            h_saved2.append(h)
+            h = np.tanh(h + b2)
     # adjoint
     parts_bar = zeros_like(parts)
     h_bar = broadcast_like(1.0, h)
     for i in reversed(range(len(parts))):
         f = parts[i]
         if type(f) is Function:
-            Function_call_tape = Function_call_tape_saved.pop()
-            f_bar, h_bar = Function_call_bwd(Function_call_tape, h_bar)  # h = f(h)
+            h = h_saved.pop()
+            w2 = f.w
+            w2_bar = unbroadcast(h_bar * h, w2)  # h = f(h)
+            h_bar = unbroadcast(h_bar * w2, h)
+            f_bar = zeros_like(f)
+            f_bar.w = accumulate(f_bar.w, w2_bar)
         else:
-            Function2_call_tape = Function2_call_tape_saved.pop()
-            f_bar, h_bar = Function2_call_bwd(Function2_call_tape, h_bar)  # h = f(h)
+            total_bar = h_bar * (1.0 - h * h)  # h = f(h)
+            h = h_saved2.pop()
+            b2 = f.b
+            h_bar = unbroadcast(total_bar, h)
+            f_bar = zeros_like(f)
+            f_bar.b = accumulate(f_bar.b, unbroadcast(total_bar, b2))
         add_at(parts_bar, i, f_bar)
     b_bar = parts_bar[1].b
     w_bar = parts_bar[0].w

@@ -1,23 +1,11 @@
 from tangentlike.runtime import accumulate, add_at, scalar_seed, unbroadcast, zeros_like
 
 
-def f_fwd(t, *, k):
-    return k * t, (t, k)
-
-
-def f_bwd(tape, product_seed):
-    t, k = tape
-    k_bar = unbroadcast(product_seed * t, k)  # return k * t
-    t_bar = unbroadcast(product_seed * k, t)
-    return t_bar, k_bar
-
-
 def euler_fwd(y, h, steps, *, k):
     saved = []
     for _ in range(steps):
-        f_y, f_tape = f_fwd(y, k=k)
-        product = h * f_y
-        saved.append((f_tape, product, y))
+        product = h * (k * y)
+        saved.append((product, y))
         y = y + product
     return y, (h, steps, k, saved)
 
@@ -27,18 +15,10 @@ def euler_bwd(tape, y_seed):
     y_bar = y_seed                           # return y
     k_bar = zeros_like(k)
     for _ in reversed(range(steps)):
-        f_tape, product, y = saved.pop()
-        product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
-        y_bar = unbroadcast(y_bar, y)
-        y_part, k_part = f_bwd(f_tape, product_bar * h)
-        y_bar = accumulate(y_bar, y_part)
-        k_bar = accumulate(k_bar, k_part)
-    return k_bar
-
-
-def f_bwd2(tape, product_seed):
-    t, k = tape
-    k_bar = unbroadcast(product_seed * t, k)  # return k * t
+        product, y = saved.pop()
+        f_y_bar = unbroadcast(y_bar, product) * h  # y = y + h * f(y, *args, **options)
+        k_bar += unbroadcast(f_y_bar * y, k)
+        y_bar = unbroadcast(y_bar, y) + unbroadcast(f_y_bar * k, y)
     return k_bar
 
 
@@ -52,7 +32,7 @@ def seen_at_the_call_grad(a, x):
         saved.append((euler_partial, euler_tape, total))
         total = total + euler_partial
     k = a * a
-    partial2_x, f_tape = f_fwd(x, k=k)
+    partial2_x = k * x
     total2 = total + partial2_x
     euler_partial2, euler_tape2 = euler_fwd(x, 0.1, 1, k=k)
     # adjoint
@@ -61,7 +41,7 @@ def seen_at_the_call_grad(a, x):
     total2_bar = unbroadcast(total3_bar, total2)
     k_bar = euler_bwd(euler_tape2, unbroadcast(total3_bar, euler_partial2))
     total_bar = unbroadcast(total2_bar, total)
-    k_bar = accumulate(k_bar, f_bwd2(f_tape, unbroadcast(total2_bar, partial2_x)))
+    k_bar = k_bar + unbroadcast(unbroadcast(total2_bar, partial2_x) * x, k)
     a_bar = 2.0 * k_bar * a                  # k = a * a
     parts_bar = zeros_like(parts)
     for i in reversed(range(len(parts))):

@@ -4,7 +4,7 @@ from tangentlike.runtime.schedules import moves_back, stretches
 
 
 def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
-    saved, total2_saved = [], []
+    saved = []
     for i2 in range(start, stop):
         i = i2
         x = xs[i2]
@@ -12,18 +12,16 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
         sin_h = np.sin(h)
         saved.append((z, sin_h, h))
         h = z * sin_h
-        total2 = i + 1.0
-        total2_saved.append(total2)
-        s = s + np.sum(h) * total2
-    return (h, s), (w, start, stop, saved, total2_saved)
+        s = s + np.sum(h) * (i + 1.0)
+    return (h, s), (w, start, stop, saved)
 
 
 def three_snapshots_steps_bwd(tape, y_bar, w_bar):
-    w, start, stop, saved, total2_saved = tape
+    w, start, stop, saved = tape
     h_bar, s_bar = y_bar[0], y_bar[1]
     for i2 in reversed(range(start, stop)):
         z, sin_h, h = saved.pop()
-        h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
+        h_bar = h_bar + s_bar * (i2 + 1.0)   # s += np.sum(h) * (i + 1.0)
         z_bar = unbroadcast(h_bar * sin_h, z)  # h = z * np.sin(h)
         h_bar = unbroadcast(h_bar * z, sin_h) * np.cos(h)
         wh_bar = z_bar * (1.0 - z * z)       # z = np.tanh(w @ h + x)

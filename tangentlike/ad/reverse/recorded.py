@@ -38,6 +38,7 @@ from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising, names_constant
 from ...ir.index import OUTERMOST
 from ..context import Context, of_sets
+from ..fragile import NEG
 from ..specialize.object_calls import checked_classes
 from .adjoints import as_value
 from .sweep import Header, Reversed, ReversedBlock
@@ -689,9 +690,10 @@ class Costs:
         return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete
 
     def _light(self, stmt: ir.Assign) -> bool:
-        """One arithmetic operation on Python or NumPy numbers."""
+        """One arithmetic operation on Python or NumPy numbers, or another sign."""
+        sign = isinstance(stmt.value, ir.Call) and stmt.value.fn == NEG
         number = self.context.kind_of(stmt.value).form == "number"
-        return number and self._is_arithmetic(stmt.value)
+        return sign or (number and self._is_arithmetic(stmt.value))
 
     def _is_arithmetic(self, value: ir.Expr) -> bool:
         if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):

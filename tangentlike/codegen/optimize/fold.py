@@ -267,6 +267,8 @@ class _Fold(Asking):
             return self._sign_first(self._of_vectors(new) if fn.text == "@" else new)
         if fn.obj in (np.sum, np.expand_dims):
             return self._product(new)
+        if fn.obj is np.where and len(new.args) == 3:
+            return self._chosen(new)
         return self._helper(new, runtime_name(fn.obj))
 
     @cached_property
@@ -302,10 +304,12 @@ class _Fold(Asking):
         return ir.Call(call.fn, args, call.kwargs, call.at)
 
     def _transposed(self, product: ir.Call) -> ir.Expr | None:
-        """`b.T @ a` for `(a.T @ b).T`, and `np.outer(v, u)` for `np.outer(u, v).T`."""
+        """`b.T @ a` for `(a.T @ b).T`, `np.outer(v, u)` for `np.outer(u, v).T`, `-a.T` of `-a`."""
         if product.fn == NEG and isinstance(product.args[0], ir.Call):
             found = self._transposed(product.args[0])
             return None if found is None else ir.Call(NEG, (found,))
+        if product.fn == NEG and self.floating(product.args[0]):
+            return ir.Call(NEG, (ir.Attribute(product.args[0], "T"),))
         if not isinstance(product.fn, ir.Ref) or len(product.args) != 2 or product.kwargs:
             return None
         left, right = product.args
@@ -626,6 +630,16 @@ class _Fold(Asking):
         """Whether one of the other factors has the shape of its product with this one."""
         others = [other for other in factors if other is not factor]
         return any(self._has_shape_of(ir.Call(MUL, (factor, e)), e) for e in others)
+
+    def _chosen(self, call: ir.Call) -> ir.Call:
+        """`np.where(m, 1.0, 0.0)` for `np.where(m, np.ones_like(x), 0.0)`, m shaped as x."""
+        args = list(call.args)
+        for at, arg in enumerate(args[1:], 1):
+            like = _spread_over(arg)
+            if like is not None and self._has_shape_of(args[0], like):
+                assert isinstance(arg, ir.Call)
+                args[at] = ir.Const(1.0) if _is_like(arg, _ONES) else arg.args[0]
+        return call if args == [*call.args] else replace(call, args=tuple(args))
 
     def _masked_once(self, product: Product) -> Product:
         """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`."""

@@ -295,9 +295,8 @@ class _Packs:
                     key = (made, push, self.bwd.index.block_of(stack.pop.stmt))
                     beside.setdefault(key, []).append(stack)
         for stacks in beside.values():
-            for pushed in _meeting(stacks, lambda s: s.push):
-                for both in _meeting(pushed, lambda s: s.pop):
-                    yield sorted(both, key=lambda s: s.push.at)
+            for group in _meeting(stacks):
+                yield sorted(group, key=lambda s: s.push.at)
 
     def _stack(self, name: str) -> _Stack | None:
         there = name if self.one else self.names.get(name)
@@ -361,17 +360,24 @@ def is_pop_of(expr: ir.Expr, stack: str) -> bool:
     return False
 
 
-def _meeting(stacks: list[_Stack], use: Callable[[_Stack], _Use]) -> Iterator[list[_Stack]]:
-    """The stacks in as few groups as possible, each with a place where all uses might stand."""
-    left = sorted(stacks, key=lambda s: (use(s).last, use(s).at))
-    while left:
-        place = use(left[0]).last
-        group: dict[str, _Stack] = {}
-        for stack in left:
-            if use(stack).first <= place:
-                group.setdefault(stack.popped, stack)
-        yield list(group.values())
-        left = [s for s in left if group.get(s.popped) is not s]
+def _meeting(stacks: list[_Stack]) -> list[list[_Stack]]:
+    """The stacks in few groups, in each of which there is a place where all pushes might stand, and
+    one where all pops might."""
+    groups: list[list[_Stack]] = []
+    for stack in sorted(stacks, key=lambda s: (s.push.last, s.push.at)):
+        for group in groups:
+            several = [*group, stack]
+            new = stack.popped not in {s.popped for s in group}
+            if new and _meet([s.push for s in several]) and _meet([s.pop for s in several]):
+                group.append(stack)
+                break
+        else:
+            groups.append([stack])
+    return groups
+
+
+def _meet(uses: list[_Use]) -> bool:
+    return max(use.first for use in uses) <= min(use.last for use in uses)
 
 
 def _packed(fwd: _Side, bwd: _Side, groups: list[list[_Stack]]) -> tuple[ir.Function, ir.Function]:

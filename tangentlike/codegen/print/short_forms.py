@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import string
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -130,6 +130,23 @@ def arange(count: int, like: Any) -> Any:
     return np.arange(count)
 
 
+def inverse_of_lower(x: Any) -> Any:
+    """The inverse of a lower triangular matrix."""
+    return np.linalg.inv(x)
+
+
+def cholesky_bar(factor: Any, factor_bar: Any, lower: Any = True, inverse: Any = None) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor, and from the
+    inverse of that if it is there."""
+    inverse = np.linalg.inv(factor) if inverse is None else inverse
+    n, dtype = factor.shape[-1], factor.dtype
+    half = np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2
+    inner = half * (np.conj(swap_last(factor)) @ factor_bar)
+    both = np.conj(swap_last(inverse)) @ inner @ inverse
+    both = both + np.conj(swap_last(both))
+    return both * (half if lower in (True, "L", "l") else half.T)
+
+
 def zeros_inside(x: Any) -> Any:
     """Zeros in the structure of `x`: a tuple has a list, an object a namespace."""
     if isinstance(x, np.ndarray):
@@ -188,12 +205,14 @@ SHORT: dict[str, Callable[..., Any]] = {
             added,
         ),
         *(add_at, swap_last, matmul_bar_a, matmul_bar_b, power_slope, eye, arange),
+        *(inverse_of_lower, cholesky_bar),
     )
 }
 SHORT.update(accumulate=added, conj=np.conj)
 # Where arguments are of stated types, and there are lists, dicts and objects among them.
 SHORT_INSIDE: dict[str, Callable[..., Any]] = {
     **{form.__name__: form for form in (scalar_seed, power_slope, eye, arange, require_class)},
+    **{"inverse_of_lower": inverse_of_lower, "cholesky_bar": cholesky_bar},
     **{"zeros_like": zeros_inside, "added": added_inside, "accumulate": added_inside},
     "add_at": added_at,
 }
@@ -261,13 +280,24 @@ def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -
                 return True
             if isinstance(statement.target, str) and _gives_container(value):
                 return True
-        if isinstance(value, ir.Display) and isinstance(statement, ir.Assign):
-            if value.items:
-                return True
-            lists.update(ir.target_names(statement.target))
+        for target, part in _bound(statement):
+            if isinstance(part, ir.Display):
+                if part.items:
+                    return True
+                lists.update(ir.target_names(target))
         if any(_is_of_container(expr, lists) for expr in ir.expressions(statement)):
             return True
     return False
+
+
+def _bound(stmt: ir.Stmt) -> Iterable[tuple[ir.Target, ir.Expr]]:
+    """What a statement binds, each by itself (`a, b = x, y` makes no tuple)."""
+    match stmt:
+        case ir.Assign(target=tuple() as targets, value=ir.Display(items=items)):
+            return zip(targets, items, strict=False)
+        case ir.Assign(target=target, value=value):
+            return ((target, value),)
+    return ()
 
 
 def _gives_container(call: ir.Call) -> bool:
