@@ -732,3 +732,26 @@ def test_what_is_bound_before_an_error_stays_bound():
     for n in (1, 5):
         tl.check_grads(lambda x, n=n: tried(x, n), (x,))
     assert tl.grad(tried)(x, 5)[0] == 3.0
+
+
+def swapped(a, b, n):
+    for _ in range(n):
+        a_old = a
+        a, b = b, a_old
+        a = a * 1.5
+    return np.sum(a * b * b)
+
+
+def test_what_is_exchanged_is_bound_by_one_statement() -> None:
+    a, b = np.array([0.5, -0.3]), np.array([1.2, 0.7])
+    gradient = tl.grad(swapped, wrt=(0, 1), example=(a, b, 3))
+    assert "a, b = b, a\n" in gradient.source
+    assert "a_bar, b_bar = b_bar, 1.5 * a_bar" in gradient.source
+    tl.check_grads(swapped, (a, b, 3), wrt=(0, 1))
+
+
+def test_what_is_repeated_is_not_copied_before() -> None:
+    source = tl.grad(
+        lambda g, a: np.sum(g, axis=1) @ a, example=(np.ones((3, 2)), np.ones(3))
+    ).source
+    assert "np.full_like(g, a[:, None])" in source

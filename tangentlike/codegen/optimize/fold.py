@@ -261,6 +261,8 @@ class _Fold(Asking):
         name = numpy_name(fn.obj)
         if name == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
+        if name == "full_like" and len(new.args) == 2:
+            return replace(new, args=(new.args[0], _without_copy(new.args[1])))
         if name in ("size", "shape", "ndim") and len(new.args) == 1:
             return ir.rebuild(new, self._measured)
         if fn.text == "@" or name in ("outer", "dot"):
@@ -817,6 +819,16 @@ def _contents(stmt: ir.Stmt) -> Iterator[str]:
 
     for expr in ir.expressions(stmt):
         yield from asked(expr)
+
+
+def _without_copy(value: ir.Expr) -> ir.Expr:
+    """What a copy is of, or a part of a copy."""
+    match value:
+        case ir.Call(fn=ir.Attribute(base, "copy"), args=(), kwargs=()):
+            return base
+        case ir.Index(base, key) if (inner := _without_copy(base)) is not base:
+            return ir.Index(inner, key, value.at)
+    return value
 
 
 def _is_settled(items: tuple[ir.Expr, ...]) -> bool:

@@ -495,6 +495,10 @@ def bound_together(function: ir.Function) -> ir.Function:
     a_bar, b_bar = np.zeros_like(a), 0.0
     u_bar, v_bar = g * v, g * u
     return v_bar
+    >>> text = "t = 2.0 * a_bar; a_bar = b_bar; b_bar = t; return a_bar"
+    >>> print(show(bound_together(derived(program(text))).body))
+    a_bar, b_bar = b_bar, 2.0 * a_bar
+    return a_bar
     """
     return _Binding(function).rewritten(function)
 
@@ -504,6 +508,7 @@ class _Binding(ir.Rewriter):
 
     def __init__(self, function: ir.Function) -> None:
         self.indentation = 0
+        self.index = fact(ProgramIndex, function)
         catching = (ir.Try, ir.With, ir.Enter)
         self.caught = any(isinstance(s, catching) for s in ir.statements(function.body))
 
@@ -511,10 +516,28 @@ class _Binding(ir.Rewriter):
         self.indentation += 4
         out: list[ir.Stmt] = []
         for stmt in super().block(block):
+            swap = self._swap(out[-2], out[-1], stmt) if len(out) > 1 else None
+            if swap is not None:
+                stmt = swap
+                del out[-2:]
             both = self._both(out[-1], stmt) if out and isinstance(stmt, ir.Assign) else None
             out[-1 if both else len(out) :] = [both or stmt]
         self.indentation -= 4
         return ir.unless_same(out, block)
+
+    def _swap(self, first: ir.Stmt, second: ir.Stmt, third: ir.Stmt) -> ir.Assign | None:
+        """`a, b = b, e` for `t = e; a = b; b = t`, where nothing else reads t."""
+        match first, second, third:
+            case (
+                ir.Assign(target=str(kept), value=value),
+                ir.Assign(target=str(a), value=ir.Var(b)),
+                ir.Assign(target=str(target), value=ir.Var(name), origin=origin),
+            ) if kept == name and b == target and len({a, b, kept}) == 3:
+                once = len(self.index.uses[kept]) == len(self.index.definitions[kept]) == 1
+                both = ir.Assign((a, b), ir.Display("tuple", (second.value, value)), origin)
+                fits = statement_width(both, self.indentation) <= LINE + 2
+                return both if once and fits and not self.caught else None
+        return None
 
     def _both(self, first: ir.Stmt, second: ir.Assign) -> ir.Assign | None:
         """One statement for two that stand beside each other, if they are told together."""
