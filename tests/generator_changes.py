@@ -442,6 +442,8 @@ DECLINED = Subject(
         ("q = Halves(u=<V>)", "q['w'] = <W> * <S>", "<X> = q['w'] - q['u']"),
         # what operators, tests and properties call writes what is read later
         ("q = Probed(<S>)", "if <T> in q:", "    <Y> = q.t * <T>"),
+        ("q = Probed(<S>)", "k1 = len(q) + q.level * len(q)", "<Y> = q.t * k1 * <T>"),
+        ("q = Probed(<S>)", "k1 = len(q) * 3 + q[2]", "<Y> = q.t * k1 * <T>"),
         ("q = Probed(<S>)", "k1 = 2 if q and q.level > 1 else 3", "<Y> = q.t * k1 * <T>"),
         (
             "q = Probed(<S>)",
@@ -510,6 +512,8 @@ DECLINED = Subject(
             "        return v > 0.1\n\n"
             "    def __bool__(self):\n        self.t = self.t * self.c\n        return True\n\n"
             "    def __len__(self):\n        self.t = self.t * self.c\n        return 1\n\n"
+            "    def __getitem__(self, k):\n        self.t = self.t + self.c * k\n"
+            "        return k\n\n"
             "    def __eq__(self, other):\n        self.t = self.t + self.c\n"
             "        return other == 3\n\n"
             "    def __str__(self):\n        self.t = self.t - self.c\n        return 'asked'\n\n"

@@ -41,6 +41,15 @@ ITERATED = Subject(
             "<Y> = t1",
         ),
         ("p = numbered(<V>, MADE['places']())", "<X> = <V> * p"),
+        # what two operands ask of one iterator
+        ("p = iter([0, 2, 1])", "<X> = <V> * <W>[max(p)] * 0.5 + sum(p) * 0.2"),
+        ("p = zip([0, 2, 1], [1, 3, 0])", "q, r = next(p)", "<Y> = <V>[q] * <W>[r] * len(list(p))"),
+        (
+            "p = map(abs, [1, -2, 1])",
+            "<S> = <S> * next(p) * 0.5",
+            "<Y> = <S> * len(list(p)) + sum(p)",
+        ),
+        ("p = (k1 for k1 in range(4))", "<X> = <V> * (1 in p) * 0.5 + <W> * sum(p) * 0.1"),
         ("<X> = <V> * numbered(<V>, iter([0, 2, 3])) + numbered(<W>, [1, 2])",),
         ("t1 = <S> * 0.5", "for k1 in {0, 2, 3}:", "    t1 = t1 * <V>[k1] + 0.3", "<Y> = t1"),
         (

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
+from ..frontend.comprehensions import is_generator
 from ..frontend.owners import module_of
 from ..frontend.structures import (
     assigned_attributes,
@@ -22,7 +23,19 @@ from ..frontend.structures import (
     is_object,
     structure_of,
 )
-from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, NOTHING, OTHER, SET, UNKNOWN, Kind
+from ..ir.kind import (
+    BOOL,
+    FLOAT,
+    FUNCTION,
+    INT,
+    MADE_ITERATOR,
+    NONE,
+    NOTHING,
+    OTHER,
+    SET,
+    UNKNOWN,
+    Kind,
+)
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
@@ -35,6 +48,7 @@ from .constructors import (
     record_values,
 )
 from .operations import (
+    gives_iterator,
     gives_module,
     is_array_method,
     is_container_method,
@@ -45,6 +59,7 @@ from .operations import (
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
+_OF_ITERATORS = ("builtins", "itertools")  # (classes of others may have methods, too)
 _INTEGERS = Kind("tuple", "int", item=INT)
 _SHAPE_KINDS = {
     "shape": _INTEGERS,
@@ -165,6 +180,13 @@ def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
             return OTHER
         case ir.Set():
             return SET
+        case ir.Opaque(text, refs=refs):  # `map(lambda k: k + 1, ks)`, `(k for k in ks)`
+            made = (ref for ref in refs if text.startswith(f"{ref.text}("))
+            known = (
+                gives_iterator(ref.obj) and module_of(ref.obj) in _OF_ITERATORS for ref in made
+            )
+            runs_out = is_generator(expr) or any(known)
+            return MADE_ITERATOR if runs_out else UNKNOWN
         case _:
             return UNKNOWN
 
@@ -279,6 +301,8 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     if known is None and isinstance(obj, FunctionType):
         held = iterator_kind(obj, call, lambda e: kind_of(e, kinds, book))
         known = held if held != UNKNOWN else None
+    if known is None and gives_iterator(obj) and module_of(obj) in _OF_ITERATORS:
+        return MADE_ITERATOR
     return known if known is not None else _by_rule(call, kinds, book)
 
 

@@ -92,6 +92,15 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     return call.fn.name in CONTAINER_METHODS
 
 
+def gives_iterator(obj: Any) -> bool:
+    """Whether calling `obj` makes something that is run through once.
+
+    >>> [gives_iterator(obj) for obj in (np.ndindex, iter, range)]
+    [True, True, False]
+    """
+    return obj is iter or (inspect.isclass(obj) and hasattr(obj, "__next__"))
+
+
 def changes_its_object(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     """Whether a call is that of a method which changes lists, dicts or arrays, by its name.
 

@@ -32,6 +32,8 @@ from .lifting import Lambdas
 from .naming import Variables, names_of
 from .nested import Closure, Define, Refused, Walrus
 from .operands import (
+    asks,
+    asks_length,
     is_arithmetic,
     is_atom,
     is_comparison,
@@ -397,13 +399,16 @@ class _Flattener:
     def operands(
         self, exprs: Sequence[ir.Expr], shapes: Sequence[bool] = ()
     ) -> tuple[ir.Expr, ...]:
-        """Operands from left to right. A size is read early if a later operand could change it."""
+        """Operands from left to right. A size is read early if a later operand could change it, and
+        a length also if a later one is asked of an object: both may be methods of the user's."""
         result = []
         for number, expr in enumerate(exprs):
             later = exprs[number + 1 :]
             if is_generator(expr) or (shapes and shapes[number] and is_shape_tuple(expr)):
                 result.append(expr)
-            elif is_shape_query(expr) and not all(map(is_repeatable, later)):
+            elif is_shape_query(expr) and (
+                not all(map(is_repeatable, later)) or (asks_length(expr) and any(map(asks, later)))
+            ):
                 result.append(self.named(expr))
             else:
                 result.append(self.held(expr, later))

@@ -72,6 +72,19 @@ def is_shape_query(expr: Expr) -> bool:
     return False
 
 
+def asks_length(expr: Expr) -> bool:
+    """Whether a size is found by `len`, which may be a method of the user's."""
+    return any(isinstance(p, Call) and getattr(p.fn, "obj", None) is len for p in ir.walk(expr))
+
+
+def asks(expr: Expr) -> bool:
+    """Whether an operand reads an item or a field, which may be a method of the user's, too."""
+    return any(
+        isinstance(p, Index) or (isinstance(p, Attribute) and p.name not in LAYOUT_ATTRIBUTES)
+        for p in ir.walk(expr)
+    )
+
+
 def is_comparison(expr: Expr) -> bool:
     """A comparison, a membership test, `not`, or `and`/`or` of these."""
     match expr:

@@ -267,6 +267,11 @@ class Kind:
         return frozenset(kind.cls for kind in self.held if kind.cls and kind.has_methods)
 
     @property
+    def is_iterator(self) -> bool:
+        """Whether what goes through it, or asks for its sum, leaves nothing to what comes later."""
+        return self.cls is Iterator
+
+    @property
     def is_view(self) -> bool:
         """Whether only that is known which items it gives in turn, as a view of a dict does."""
         return self.form == "unknown" and self.item is not None
@@ -369,7 +374,8 @@ NONE = Kind("unknown", cls=type(None))
 # None itself. What is joined with a module is that, since nothing can be asked of None.
 NOTHING = Kind("other", cls=type(None))
 FUNCTION = Kind("other", cls=FunctionType)  # a function of Python or NumPy
-ITERATOR = Kind("other", cls=Iterator)  # one loop through it leaves nothing to another
+ITERATOR = Kind("other", cls=Iterator)  # one that is given, and carries no derivatives
+MADE_ITERATOR = Kind(cls=Iterator)  # one that the program makes, of anything
 SET = Kind("set")
 FLOAT = Kind("number", "float", ())
 INT = Kind("number", "int", ())

@@ -322,6 +322,7 @@ class Apart:
                 return self._method_writes(base, name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
+                known = known or any(self.kind(e).is_iterator for e in ir.arguments(expr))
                 return known or bool(self.writes_argument(expr)) or self._operator_writes(expr)
             case ir.Call(Closure(names=names, values=values, body=body)):
                 meaning = dict(zip(names, values, strict=True))

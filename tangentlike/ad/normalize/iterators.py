@@ -6,12 +6,12 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-import inspect
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ... import ir
+from ...analysis.operations import gives_iterator
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ...frontend.naming import noun
@@ -105,24 +105,16 @@ def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:
 def _iterator(stmt: ir.Stmt) -> str | None:
     """The name that a statement binds to something finite that is run through once."""
     match stmt:
-        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj))) if _gives_iterator(obj):
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj))) if (
+            gives_iterator(obj) and obj not in _ENDLESS
+        ):
             return name
         case ir.Assign(target=str(name), value=value) if is_generator(value):
             return name
     return None
 
 
-def _gives_iterator(obj: Any) -> bool:
-    """Whether calling `obj` makes something finite that is run through once.
-
-    >>> import numpy as np
-    >>> [_gives_iterator(obj) for obj in (np.ndindex, iter, range, itertools.count)]
-    [True, True, False, False]
-    """
-    endless = (itertools.count, itertools.cycle, itertools.repeat)
-    if obj is iter:
-        return True
-    return inspect.isclass(obj) and hasattr(obj, "__next__") and obj not in endless
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:

@@ -57,7 +57,7 @@ def objects_as_lists(
 
 
 def _yields(kind: Kind, lookup: MethodLookup) -> bool:
-    return kind.cls is not None and lookup.iteration(kind.cls) is not None
+    return bool(kind.cls and kind.has_methods and lookup.iteration(kind.cls))
 
 
 @dataclasses.dataclass(eq=False)

@@ -160,7 +160,7 @@ def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
 def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
     if type(stmt) is ir.Assign:  # (most do nothing but give a name to what is computed)
         found = plain(stmt.value)
-        if found is not None and not found.shape:
+        if found is not None and not found.shape and not _run_out(found, facts):
             return Effect(found.content, found.content, frozenset(ir.binds(stmt)))
     scan = _Scan(facts, is_trusted(stmt), _is_saving(stmt))
     for expr in ir.expressions(stmt):
@@ -199,6 +199,11 @@ def expr_effect(expr: ir.Expr, facts: Facts, trusted: bool = False) -> Effect:
 def is_pure(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
     """Whether evaluating an expression only computes its value."""
     return expr_effect(expr, facts, trusted).silent
+
+
+def _run_out(found: Plain, facts: Facts) -> bool:
+    """Whether there are iterators in what only computes: who goes through one leaves nothing."""
+    return any(facts.kind(name).is_iterator for name in found.content)
 
 
 @ir.quickened
@@ -330,7 +335,7 @@ class _Scan:
 
     def expr(self, expr: ir.Expr, content: bool = True) -> None:
         found = plain(expr) if content else _shape_of(expr)
-        if found is not None:
+        if found is not None and not _run_out(found, self.facts):
             self.reads |= found.names
             self.content |= found.content
             self.content.update(n for n in found.shape if self.facts.kind(n).form in _RESIZED)
@@ -386,6 +391,8 @@ class _Scan:
             self.pinned.add(_EVERYTHING)
         about = self.facts.about(fn)
         if about.pure:
+            given = (a.name for a in call.args if isinstance(a, ir.Var))
+            self.writes.update(name for name in given if self.facts.kind(name).is_iterator)
             return
         name = about.numpy
         writes_first = name == "at" or name in (

@@ -566,6 +566,8 @@ class _Repeating(Asking):
         """Where the last statement stands that reads the value; None if it must keep its name."""
         name = str(stmt.target)
         effect = expr_effect(stmt.value, self.facts)
+        if not effect.silent:
+            return None
         loads = not isinstance(stmt.value, ir.Call)
         readers, at = 0, position
         last = position
