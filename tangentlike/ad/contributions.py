@@ -218,7 +218,7 @@ def _spread_scalar(
     if len(value.args) != 2 or value.args[1] != ir.Var(name):
         return None
     scalar = _without_new_axes(value.args[0])
-    if not _is_scalar(ir.substitute(scalar, dict(shared)), context):
+    if not is_scalar(ir.substitute(scalar, dict(shared)), context):
         return None
     return dataclasses.replace(value, args=(scalar, value.args[1]))
 
@@ -232,13 +232,16 @@ def _without_new_axes(expr: ir.Expr) -> ir.Expr:
     return ir.rebuild(expr, _without_new_axes)
 
 
-def _is_scalar(expr: ir.Expr, context: Context) -> bool:
+_Y_BAR = ir.Var("$y_bar")
+
+
+def is_scalar(expr: ir.Expr, context: Context, bar: ir.Expr = _Y_BAR) -> bool:
     """Whether an expression is a number if `y_bar` is."""
-    if expr == ir.Var("$y_bar"):
+    if expr == bar:
         return True
     match expr:
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("-", "*", "/"):
-            return all(_is_scalar(arg, context) for arg in args)
+            return all(is_scalar(arg, context, bar) for arg in args)
     return context.kind_of(expr).form == "number"
 
 

@@ -81,6 +81,7 @@ class Adjoints:
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
+        self.spread: dict[str, ir.Stmt] = {}  # what made a narrow adjoint one number, by its name
         self.origin = ir.Origin(Place("", 0), "adjoint")
 
     # ------------------------------------------------------------------------------- names
@@ -126,11 +127,11 @@ class Adjoints:
                 call = ir.Call(self.context.helper("add_at"), (target, ir.Const(Ellipsis), value))
                 self.out.append(ir.Do(call, self.origin))
                 return
-            self.update(target, self._fitting(name, self._strip(value, name)))
+            self.update(target, self._fitting(name, self.stripped(value, name)))
             return
         self.masks.pop(name, None)
         bar, status = self.bar(name), self.state.get(name)
-        stripped = self._strip(value, name)
+        stripped = self.stripped(value, name)
         narrow = stripped is not value or inherit == NARROW
         if status is None:
             self.assign(bar.name, stripped)
@@ -150,6 +151,22 @@ class Adjoints:
             self.assign(bar.name, ir.Call(ADD, terms))
             if not (status == NARROW and narrow):  # else both stand for a full array still
                 self.state[name] = self._status(name, value, OWNED)
+
+    def contribute_spread(self, name: str, value: ir.Expr, inherit: str, one: bool) -> None:
+        """The same, where a narrow adjoint is noted that stays `one` number (others are arrays
+        of fewer axes, which are not spread over all axes alike)."""
+        one = one and (name not in self.state or self.is_one_number(name))
+        self.contribute(name, value, inherit)
+        if one and self.state.get(name) == NARROW:
+            self.spread[name] = self.out[-1]
+
+    def is_one_number(self, name: str) -> bool:
+        """Whether an adjoint is surely a number, which may stand for an array."""
+        if self._is_number(name):
+            return True
+        bar, made = self.bars.get(name), self.spread.get(name)
+        bound = (s for s in reversed(self.out) for t in ir.statements((s,)) if bar in ir.binds(t))
+        return made is not None and next(bound, None) is made
 
     def _fitting(self, name: str, value: ir.Expr) -> ir.Expr:
         """A contribution as the adjoint buffer of `name` takes it in: a real one has no room for
@@ -326,7 +343,7 @@ class Adjoints:
             return rule.view_of(value) == "no"
         return any(value.fn.obj is made for made in _NEW)
 
-    def _strip(self, value: ir.Expr, name: str) -> ir.Expr:
+    def stripped(self, value: ir.Expr, name: str) -> ir.Expr:
         """`broadcast_like(e, x)` as a contribution to `x` is just `e`, unless it has to be asked
         whether that is real."""
         unasked = self.context.real or self.context.kind_of(ir.Var(name)).dtype != "?"

@@ -350,7 +350,7 @@ class IdentityAdjoints(Adjoints):
         if self.by_name(name):
             super().contribute(name, value, inherit)
         else:
-            self.do("add", ir.Var(name), self._summed_there(self._strip(value, name), name))
+            self.do("add", ir.Var(name), self._summed_there(self.stripped(value, name), name))
 
     def _summed_there(self, value: ir.Expr, name: str) -> ir.Expr:
         """A contribution without the sum over broadcast axes: `add` knows the shape."""

@@ -23,7 +23,7 @@ from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind, is_many
 from ...rules.index_kinds import key_parts
 from ..context import ADD, ISUB, MUL, Context, operation
-from ..contributions import Chain, Contribution
+from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
@@ -121,11 +121,13 @@ class Statements:
         own = [c for c in contributions if c.name in names]
         sharing = [c for c in contributions if not adjoints.fresh(c.value)]
         status = adjoints.state.get(names[0], "") if len(names) == 1 else ""
+        one = len(names) == 1 and adjoints.is_one_number(names[0])
         for c in contributions:
             if c.name not in names:
                 before = self.masks.before(c.name)
                 alone = len(sharing) == 1 and c is sharing[0]
-                adjoints.contribute(c.name, c.value, self._handed_on(c, status, alone))
+                handed = self._handed_on(c, status, alone)
+                adjoints.contribute_spread(c.name, c.value, handed, one and self._is_one(c, names))
                 self.masks.add(c.name, before, masks.get(c.name), stmt)
         for name in names:
             adjoints.state.pop(name, None)
@@ -147,6 +149,7 @@ class Statements:
     def _narrowed(self, chain: Chain, names: tuple[str, ...]) -> Chain:
         """The chain with what it adds while the result's adjoint is a scalar for all entries."""
         scalar = len(names) == 1 and self.adjoints.state.get(names[0]) == NARROW
+        scalar = scalar and self.adjoints.is_one_number(names[0])
         sure = all(c.whole or c.full or c.narrow is not None for c in chain.contributions)
         bar = self.adjoints.bar(names[0]).name
         if not scalar or not sure or any(bar in ir.names_in(e) for _, e in chain.temporaries):
@@ -156,6 +159,11 @@ class Statements:
             for c in chain.contributions
         )
         return Chain(tuple(found), chain.temporaries)
+
+    def _is_one(self, c: Contribution, names: tuple[str, ...]) -> bool:
+        """Whether a contribution is a number where the result's adjoint is."""
+        stripped = self.adjoints.stripped(c.value, c.name)
+        return is_scalar(stripped, self.context, self.adjoints.bar(names[0]))
 
     def _summed(self, c: Contribution, stmt: ir.Assign) -> Contribution:
         """The contribution of an elementwise operation with sums that say what they sum."""
