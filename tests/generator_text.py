@@ -78,7 +78,7 @@ def vector(r: Random, scope: Scope) -> str:
             f"np.where({v} > 0.1, {w}, 0.3 * {v})",
             f"np.maximum({v}, -0.4)",
             f"0.7 * {v}[::-1]",
-            f"np.tanh({m}.sum(axis=0)) * {w}",
+            f"np.tanh(np.sum({m}[:, None] * {m}, axis=2).sum(axis=0)) * {w}",
             f"np.sin({m}[{index(r, scope)}])",
             f"{m}[:, {index(r, scope)}] * {v}[{index(r, scope)}] * 0.5",
             f"{v}[[3, 1, 1, 0]] * 0.6",
