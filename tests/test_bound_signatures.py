@@ -92,9 +92,35 @@ def of_a_method(x, c):
     return Model(c * x).act(x) + Model(x).act(x, power=c)
 
 
-@pytest.mark.parametrize(
-    "f", [every_kind, by_defaults, by_name, replaced, of_some, made_inside, of_a_method]
-)
+CALLS = [0]
+
+
+def counted(f):
+    signature = inspect.signature(f)
+
+    @functools.wraps(f)
+    def around(*args, **kwargs):
+        CALLS[0] += 1
+        bound = signature.bind_partial(*args, **kwargs)
+        bound.apply_defaults()
+        return f(*bound.args, **bound.kwargs)
+
+    return around
+
+
+@counted
+def counting(x, y=1.5, *, k=2.0):
+    return np.sum(x * x) * y + k
+
+
+def beside_a_counter(x, c):
+    return counting(x, c) + counting(c * x, k=c) + c
+
+
+PROGRAMS = (every_kind, by_defaults, by_name, replaced, of_some, made_inside, of_a_method)
+
+
+@pytest.mark.parametrize("f", (*PROGRAMS, beside_a_counter))
 def test_derivatives(f: Any) -> None:
     rng = np.random.default_rng(3)
     v, dc, c = rng.normal(size=3), float(rng.normal()), 0.8
@@ -103,6 +129,19 @@ def test_derivatives(f: Any) -> None:
     tangent = tl.jvp(f, (X, c), (v, dc))[1]
     assert x_bar @ v + c_bar * dc == pytest.approx(slope, rel=1e-7)
     assert tangent == pytest.approx(x_bar @ v + c_bar * dc, rel=1e-12)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_second_order(f: Any) -> None:
+    v, h = np.array([0.3, -0.2, 0.5]), 1e-6
+    change = (tl.grad(f)(X + h * v, 0.8) - tl.grad(f)(X - h * v, 0.8)) / (2 * h)
+    np.testing.assert_allclose(tl.hvp(f)(X, 0.8, v), change, rtol=1e-7, atol=1e-8)
+
+
+def test_writes_beside_it_are_made_once() -> None:
+    before = CALLS[0]
+    tl.grad(beside_a_counter)(X, 0.8)
+    assert CALLS[0] - before == 2
 
 
 def test_defaults_that_vary_are_not_lost() -> None:

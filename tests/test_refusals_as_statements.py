@@ -58,6 +58,23 @@ def by_helper(x, flag=False):
     return np.sum(x**2)
 
 
+def norm(x, flag):
+    if flag:
+        return np.sum(unwrapped(x))
+    return np.sum(x**2)
+
+
+def is_small(x, tol=20.0):
+    size = np.linalg.norm(x)
+    return bool(size < tol * 1e-9)
+
+
+def beside_an_operation_of_the_name(x, flag=False):
+    if is_small(x):
+        return 0.0
+    return norm(x, flag) * x[0]
+
+
 def modes(x, kind):
     if kind == "plain":
         return np.sum(x * x)
@@ -102,6 +119,27 @@ def in_try(x, flag=False):
         except Exception:
             y = 0.0 * y
     return y
+
+
+def in_the_body_of_a_try(x, flag=False):
+    y = x**2
+    try:
+        if flag:
+            y = np.unwrap(x, discont=x[0])
+        y = y * x
+    except (TypeError, ValueError) as error:
+        raise TypeError("not an array") from error
+    return np.sum(y)
+
+
+def in_the_body_of_a_try_that_goes_on(x, flag=False):
+    y = x**2
+    try:
+        y = np.unwrap(x, discont=x[0]) if flag else math.exp(x[0]) * y
+        y = y * x[5]
+    except IndexError:
+        y = y * x[1]
+    return np.sum(y)
 
 
 def in_match(x, flag=False):
@@ -152,10 +190,13 @@ PROGRAMS = {
     loop: (2,),
     after_return: (False,),
     by_helper: (True,),
+    beside_an_operation_of_the_name: (True,),
     by_modes: ("unwrapped",),
     by_method: (True,),
     in_lambda: (True,),
     in_try: (True,),
+    in_the_body_of_a_try: (True,),
+    in_the_body_of_a_try_that_goes_on: (True,),
     in_match: (True,),
 }
 
@@ -216,6 +257,18 @@ def test_what_every_call_reaches_is_refused_at_once():
             tl.grad(fn)(X)
 
 
+def test_what_every_call_tries_is_refused_at_once():
+    def tried(x):
+        try:
+            y = np.unwrap(x, discont=x[0])
+        except ValueError:
+            y = x
+        return np.sum(y)
+
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        _ = tl.grad(tried).source
+
+
 def test_the_line_that_raises_says_what_the_refusal_says():
     text = tl.grad(branch).source_for(X, True)
     assert "raise NotDifferentiated(" in text
@@ -248,6 +301,16 @@ def test_no_handler_of_the_program_takes_the_refusal():
 
     with pytest.raises(tl.UnsupportedError, match="unwrap"):
         tl.grad(everything)(X, True)
+
+    def straight(x):
+        try:
+            y = unwrapped(x)
+        except BaseException:
+            y = x
+        return np.sum(y)
+
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        tl.grad(straight)(X)
 
     def suppressed(x, flag=False):
         y = np.sum(x)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import gast
@@ -30,6 +31,7 @@ from ..errors import Place, UnsupportedError
 from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from .jumps import ends_by_raising
+from .owners import is_operation
 
 # Class and place of what was cut out, by the message that is raised there.
 _REFUSED: Recent[str, tuple[type[UnsupportedError], Place]] = Recent(1024)
@@ -82,7 +84,7 @@ class Cuts:
     made: dict[Spot, UnsupportedError] = field(default_factory=dict)
     spots: set[Spot] = field(default_factory=set)
     functions: dict[Spot, str] = field(default_factory=dict)
-    nodes: dict[Spot, Any] = field(default_factory=dict)
+    nodes: dict[Spot, tuple[Any, Callable[[str], Any]]] = field(default_factory=dict)
     always: list[UnsupportedError] = field(default_factory=list)
     _by_text: dict[str, UnsupportedError] = field(default_factory=dict)
 
@@ -93,12 +95,15 @@ class Cuts:
         self.nodes.clear()
         self.always.clear()
 
-    def reads(self, function: Spot, name: str, node: Any) -> None:
-        """A function is read; one that is called may be cut out as a whole."""
+    def reads(
+        self, function: Spot, name: str, node: Any, meant: Callable[[str], Any] = lambda name: None
+    ) -> None:
+        """A function is read; one that is called may be cut out as a whole. `meant` says what its
+        outer names mean."""
         if self.functions:
             self.spots.add(function)
         self.functions[function] = name
-        self.nodes[function] = node
+        self.nodes[function] = node, meant
 
     def behind(self, called: Iterable[str]) -> UnsupportedError | None:
         """A refusal that was cut out of one of these functions or of what they may call, by their
@@ -122,7 +127,7 @@ class Cuts:
                 for spot, refusal in self.made.items():
                     if _within(spot, around):
                         return refusal
-                pending.extend(_mentioned(self.nodes[around]))
+                pending.extend(_mentioned(*self.nodes[around]))
         return None
 
     def cut(self, refusal: UnsupportedError) -> bool:
@@ -193,13 +198,23 @@ class Cuts:
         return None
 
 
-def _mentioned(node: Any) -> Iterator[str]:
-    """The names and attributes in the text of a function."""
-    for part in gast.walk(node):
+def _mentioned(node: Any, meant: Callable[[str], Any]) -> Iterator[str]:
+    """The names and attributes in the text of a function: not those of operations, which call no
+    function by its name (`np.linalg.norm` beside a `norm` of the user's)."""
+    parts = list(gast.walk(node))
+    bound = {p.id for p in parts if isinstance(p, gast.Name) and not isinstance(p.ctx, gast.Load)}
+    bound.update(p.asname or p.name.partition(".")[0] for p in parts if isinstance(p, gast.alias))
+    bound.update(p.name for p in parts if isinstance(p, gast.FunctionDef | gast.ClassDef))
+
+    def object_of(part: Any) -> Any:
         if isinstance(part, gast.Name):
-            yield part.id
-        elif isinstance(part, gast.Attribute):
-            yield part.attr
+            return None if part.id in bound else meant(part.id)
+        owner = object_of(part.value) if isinstance(part, gast.Attribute) else None
+        return getattr(owner, part.attr, None) if isinstance(owner, ModuleType) else None
+
+    for part in parts:
+        if isinstance(part, gast.Name | gast.Attribute) and not is_operation(object_of(part)):
+            yield part.id if isinstance(part, gast.Name) else part.attr
 
 
 def _within(inner: Spot, outer: Spot) -> bool:
@@ -215,14 +230,17 @@ def _called(stmt: ir.Stmt) -> Iterator[str]:
 def _takes_any(function: ir.Function) -> bool:
     """Whether a `try` catches exceptions of all classes, or of classes that are not known, and
     goes on."""
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
-            classes = stmt.test.items if isinstance(stmt.test, ir.Display) else (stmt.test,)
-            for part in classes:
-                obj = part.obj if isinstance(part, ir.Ref) else None
-                every = obj if isinstance(obj, tuple) else (obj,)
-                if not all(isinstance(c, type) and issubclass(c, Exception) for c in every):
-                    return True
+    attempts = (stmt for stmt in ir.statements(function.body) if isinstance(stmt, ir.Try))
+    return any(goes_on_after_any(stmt.test, stmt.orelse) for stmt in attempts)
+
+
+def goes_on_after_any(classes: ir.Expr, handler: ir.Block) -> bool:
+    """Whether a handler takes exceptions of all classes, or of such as are not known."""
+    for part in classes.items if isinstance(classes, ir.Display) else (classes,):
+        obj = part.obj if isinstance(part, ir.Ref) else None
+        every = obj if isinstance(obj, tuple) else (obj,)
+        if not all(isinstance(c, type) and issubclass(c, Exception) for c in every):
+            return not ends_by_raising(handler)
     return False
 
 

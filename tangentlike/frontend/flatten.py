@@ -440,12 +440,14 @@ class _Flattener:
 
 def _ends(made: Sequence[ir.Stmt], block: ir.Block) -> ir.Block:
     """What ends a block of which no more than this is reached: the contexts that were entered are
-    left, and a function returns."""
+    left, what a `try` protects ends, and a function returns."""
     entered = sum(isinstance(s, ir.Enter) - isinstance(s, ir.Leave) for s in made)
     leaves = [s for s in block if isinstance(s, ir.Leave)]
-    ends = leaves[len(leaves) - entered :] if entered else []
+    ends: list[Any] = leaves[len(leaves) - entered :] if entered else []
+    if not any(isinstance(s, ir.Tried) for s in made):
+        ends += (s for s in block if isinstance(s, ir.Tried))
     if isinstance(block[-1], ir.Return):
-        ends.append(ir.Return(ir.Const(None), block[-1].origin))  # type: ignore[arg-type]
+        ends.append(ir.Return(ir.Const(None), block[-1].origin))
     return tuple(ends)
 
 

@@ -348,7 +348,7 @@ def read_definition(
     params = _parameters(node.args, scope)
     cuts, spot = cuts_made(), spot_of(source.file, node)
     if cuts is not None:
-        cuts.reads(spot, definition.name.rpartition(".")[2], node)
+        cuts.reads(spot, definition.name.rpartition(".")[2], node, scope.meant)
         if spot in cuts.made:
             body: Any = (raising(cuts.made[spot], place),)
             return Function(definition.name, params, body, place)

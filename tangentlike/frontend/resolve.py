@@ -84,7 +84,7 @@ class Scope:
         note_name(self.globals, name, found)
         return found
 
-    def _meant(self, name: str) -> Any:
+    def meant(self, name: str) -> Any:
         """What a name means, of which nothing depends yet; None if it means nothing."""
         if name in self.imports:
             return self.imports[name].obj
@@ -111,7 +111,7 @@ class Scope:
         """
         used = self.fn.__code__.co_names if self.fn is not None else ()
         for name in (*self.imports, *used, *self.cells, *self.globals):
-            if is_array_module(self._meant(name)):
+            if is_array_module(self.meant(name)):
                 return ir.Ref(name, self.lookup(name))
         return ir.Ref("np", np)
 

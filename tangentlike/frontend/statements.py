@@ -31,7 +31,7 @@ from .attempts import (
     suppressed,
 )
 from .comprehensions import loop_over
-from .cuts import cuts_made, raising, spot_of
+from .cuts import cuts_made, goes_on_after_any, is_refusal, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
@@ -127,7 +127,8 @@ class StatementReader:
 
     `outer` are the names declared `global` and the like;
     `managers`, that context managers are written out, and `at_yield` gives what stands for the
-    `yield` of one; `tried`, that they stand in the body of a `try`, where nothing is cut out.
+    `yield` of one; `tried`, that they stand in the body of a `try` that may take a refusal for
+    an exception of the program: nothing is cut out there.
     """
 
     source: Source
@@ -398,8 +399,12 @@ class StatementReader:
     def attempt(self, node: gast.Try, line: Line, reader: Reader) -> Sequence[Any]:
         """A `try` with everything that belongs to it."""
         handlers = [self._handler(handler) for handler in node.handlers]
-        protected = dataclasses.replace(self, tried=True)
+        taken = (goes_on_after_any(handler.classes, handler.body) for handler in handlers)
+        tried = self.tried or bool(node.finalbody) or any(taken)
+        protected = dataclasses.replace(self, tried=tried)
         body, orelse = protected.block(node.body), protected.block(node.orelse)
+        if body and is_refusal(body[-1]):  # (its handlers are for what stands before that)
+            return body[-1:]
         final = (protected.block(node.finalbody), protected.block(node.finalbody))
         origin = ir.Origin(line.whole())
         whole = Attempt(body, handlers, orelse, final, origin)

@@ -68,6 +68,7 @@ _PROGRAMS = (
     ("scipy_programs", "multivariate_normal_", "scipy.stats.multivariate_normal"),
     ("scipy_programs", "dirichlet_", "scipy.stats.dirichlet"),
 )
+PROGRAMMED = (inspect.Signature,)  # classes of Python with methods that are read as programs
 _METHODS_OF_UFUNCS = {
     "reduce": programs.ufunc_reduce,
     "accumulate": programs.ufunc_accumulate,

@@ -354,11 +354,13 @@ class Callees:
         """
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         try:
-            actuals = self.bind(call)
+            actuals = bind_surely(call)
             lowered = self.lowered(call.fn.obj)
         except UnsupportedError:
             return UNKNOWN
         actual_kinds = {p: kind_of(e) for p, e in actuals.items()}
+        if any(map(ir.is_starred, call.args)):  # (which may give any of the others)
+            actual_kinds = {**dict.fromkeys(lowered.function.param_names, UNKNOWN), **actual_kinds}
         kinds = known_arguments(actual_kinds, lowered)
         sizes = {own: size for size, own in _names_of_sizes(actual_kinds).items()}
         key = (call.fn.obj, tuple(sorted(kinds.items(), key=lambda i: i[0])))

@@ -41,7 +41,7 @@ from ...frontend.structures import (
 from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
-from ...rules.definitions import as_defined, definition
+from ...rules.definitions import PROGRAMMED, as_defined, definition
 from ...rules.ruled import ForeignBook
 from ...rules.twins import as_numpy, twin
 from ...runtime import is_stored, live_items
@@ -135,12 +135,14 @@ class MethodLookup:
         """The method that an expression calls, where the class of the object is known."""
 
         def class_of(e: ir.Expr) -> type | None:
+            if isinstance(e, ir.Ref) and isinstance(e.obj, PROGRAMMED):
+                return type(e.obj)
             kind = kind_of(e)
             return kind.cls if kind.has_methods and not is_library(kind.cls) else None
 
         found: Found | None = None
         match expr:
-            case ir.Call(args=args) if any(map(ir.is_starred, args)):
+            case ir.Call(args=args) if any(map(ir.is_starred, args)) and not _of_programmed(expr):
                 return None
             case ir.Call(fn=ir.Attribute(base, name), args=args, kwargs=kwargs):
                 found = self._of_object(class_of(base), base, name, args, kwargs)
@@ -460,6 +462,12 @@ def may_call_methods(function: ir.Function) -> bool:
     return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
 
 
+def _of_programmed(call: ir.Call) -> bool:
+    """Whether a method of a live object is called that is read as a program."""
+    base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.fn
+    return isinstance(base, ir.Ref) and isinstance(base.obj, PROGRAMMED)
+
+
 def _of_user(part: ir.Expr) -> bool:
     match part:
         case ir.Call(fn=ir.Ref(obj=type() as cls)):
@@ -472,7 +480,7 @@ def _of_user(part: ir.Expr) -> bool:
         case ir.Ref(obj=types.MethodType() | types.ModuleType()):
             return True
         case ir.Ref(obj=obj):
-            return is_object(obj)
+            return is_object(obj) or isinstance(obj, PROGRAMMED)
     return False
 
 
