@@ -108,6 +108,18 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("p = {'u': np.tanh, 'w': np.sin}", "<X> = p['u' if <C> else 'w'](<V>)"),
     ("for p in (np.sin, np.tanh):", "    <X> = p(<V>) * 0.9"),
     ("p = functools.partial(np.multiply, <S>)", "<X> = p(<V>)"),
+    (
+        "q = [<S>, <T>]",
+        "p = functools.partial(lambda x1, x2, x3: x1 * x2 * x3, *q)",
+        "q[0] = 0.5",
+        "<X> = p(<V>)",
+    ),
+    (
+        "q = {'x2': <S>}",
+        "p = functools.partial(lambda x1, x2: np.sin(x1) * x2, **q)",
+        "q['x2'] = 0.5",
+        "<X> = p(<V>)",
+    ),
     ("p = np.sin if <C> else np.cos", "<X> = p(<V>)"),
     ("p = [lambda x1: x1 * <S>, lambda x1: x1 - <T>]", "for q in p:", "    <Y> = q(<F>)"),
     # what carries no derivative

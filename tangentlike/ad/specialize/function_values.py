@@ -54,6 +54,12 @@ def starred_name(expr: ir.Expr) -> str:
     return ""
 
 
+def maps_given(call: ir.Call) -> list[ir.Expr]:
+    """What a call is given as `**options`."""
+    stars = (arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg))
+    return [arg for arg in stars if arg.text.startswith("**")]
+
+
 def unwrapped(fn: ir.Ref) -> ir.Expr:
     """What a `functools.partial`, or a cached or compiled function of the module stands for."""
     obj = fn.obj
@@ -109,6 +115,9 @@ class FunctionValues:
                 args = [self.expanded(a) for a in args]
                 kwargs = {word: self.expanded(a) for word, a in expr.kwargs}
                 if isinstance(target, ir.Call):
+                    target = self.unstarred(target)
+                    if kwargs and maps_given(target):  # (which count, where both have a word)
+                        return None
                     kwargs = {**dict(target.kwargs), **kwargs}
                     args = [*target.args[1:], *args]
                     target = target.args[0]
@@ -118,6 +127,25 @@ class FunctionValues:
                 if isinstance(inner, ir.Ref | ir.Call):
                     return derivative_value(expr, inner)
         return None
+
+    def unstarred(self, call: ir.Call) -> ir.Call:
+        """`f(x, *args, **options)` with the items of both, where these can be seen."""
+        args: list[ir.Expr] = []
+        kwargs = dict(call.kwargs)
+        for arg in call.args:
+            items = self.known.get(starred_name(arg))
+            if not isinstance(items, ir.Display):
+                args.append(arg)
+            elif items.form != "dict":
+                args += items.items
+            elif all(isinstance(k, ir.Const) and isinstance(k.value, str) for k in items.keys):
+                words = [k.value for k in items.keys if isinstance(k, ir.Const)]
+                if set(words) & kwargs.keys():
+                    return call
+                kwargs.update(zip(words, items.items, strict=True))
+            else:
+                args.append(arg)
+        return ir.Call(call.fn, tuple(args), tuple(kwargs.items()), call.at)
 
     def expanded(self, expr: ir.Expr) -> ir.Expr:
         value = self.value_of(expr)

@@ -14,19 +14,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ir
+from ... import ir, runtime
 from ...errors import UnsupportedError
 from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered, names_of
 from ...ir.names import Names
 from .bound_methods import with_bound_methods
 from .function_objects import refuse_compared
-from .function_values import FUNCTIONS, FunctionValues, is_partial, starred_name, unwrapped
+from .function_values import (
+    FUNCTIONS,
+    FunctionValues,
+    is_partial,
+    maps_given,
+    starred_name,
+    unwrapped,
+)
 from .operators import MAPS, apart, linear_map_parts, operator_name, tangent_call
 
 if TYPE_CHECKING:
@@ -49,6 +56,16 @@ def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
     resolver = _Resolver(function, variants, set(lowered.temporaries))
     body = _without_unread(resolver.block(function.body), resolver.known)
     return lowered.with_body(body, resolver.temporaries)
+
+
+def _starred_map(name: ir.Var) -> ir.Opaque:
+    return ir.Opaque(f"**{name.name}", (name.name,), (name,))
+
+
+def _others(options: ir.Expr, words: ir.Expr) -> ir.Call:
+    """The `**options` without some words."""
+    helper = ir.Ref("other_entries", runtime.other_entries)
+    return ir.Call(helper, (ir.Var(starred_name(options)), words))
 
 
 def _concerns(stmt: ir.Stmt) -> bool:
@@ -76,6 +93,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
         self.variants = variants
         self.temporaries = temporaries
         self.names: Names = names_of(function)
+        self.packed = {p.name for p in function.params if p.kind == "*"}  # (tuples)
         self.depth = 0
         self.latest: dict[str, ir.Display] = {}  # temporaries that still hold what they show
 
@@ -166,8 +184,24 @@ class _Resolver(FunctionValues, ir.Rewriter):
 
     def kept_values(self, value: ir.Expr, stmt: ir.Assign, before: list[ir.Stmt]) -> ir.Expr:
         """A partial takes the values of its arguments now; a name that is bound again later is
-        given another name. What a local function captures is used at once or refused."""
+        given another name, and starred containers are copied. What a local function captures is
+        used at once or refused."""
+        named = functools.partial(self._made_before, stmt.origin, before)
+
+        def taken(e: ir.Expr) -> ir.Expr:
+            name = starred_name(e)
+            fixed_here = name in self.packed and name not in self.rebound
+            if not name or fixed_here or isinstance(self.known.get(name), ir.Display):
+                return e
+            assert isinstance(e, ir.Opaque)
+            if e.text.startswith("**"):
+                of_words = ir.Call(ir.Ref("dict", dict), (ir.Var(name),))
+                return _starred_map(named(f"{name}_taken", of_words))
+            now = named(f"{name}_taken", ir.Call(ir.Ref("tuple", tuple), (ir.Var(name),)))
+            return dataclasses.replace(e, text=f"*{now.name}", names=(now.name,), values=(now,))
+
         assert isinstance(value, ir.Call)
+        value = dataclasses.replace(value, args=tuple(map(taken, value.args)))
         target = value.args[0]
         lifted = lifted_of(target.obj) if isinstance(target, ir.Ref) else None
         if lifted is not None:
@@ -176,16 +210,21 @@ class _Resolver(FunctionValues, ir.Rewriter):
             return value
 
         def fixed(e: ir.Expr) -> ir.Expr:
-            if not isinstance(e, ir.Var) or e.name not in self.rebound:
-                return e
-            name = self.names.fresh(e.name)
-            self.temporaries.add(name)
-            self.counts[name] = 1
-            before.append(ir.Assign(name, e, stmt.origin))
-            return ir.Var(name)
+            rebound = isinstance(e, ir.Var) and e.name in self.rebound
+            return named(e.name, e) if rebound else e  # type: ignore[union-attr]
 
         kwargs = tuple((word, fixed(e)) for word, e in value.kwargs)
         return dataclasses.replace(value, args=tuple(map(fixed, value.args)), kwargs=kwargs)
+
+    def _made_before(
+        self, origin: ir.Origin, before: list[ir.Stmt], wish: str, value: ir.Expr
+    ) -> ir.Var:
+        """A name for a value, which a statement before the others binds."""
+        name = self.names.fresh(wish)
+        self.temporaries.add(name)
+        self.counts[name] = 1
+        before.append(ir.Assign(name, value, origin))
+        return ir.Var(name)
 
     def refuse_kept(self, expr: ir.Expr) -> None:
         """A local function that is kept, where a name it uses is bound again."""
@@ -216,16 +255,26 @@ class _Resolver(FunctionValues, ir.Rewriter):
 
     # ------------------------------------------------------------------------------- calls
 
-    def direct(self, call: ir.Call) -> ir.Call:
-        """`f(x)` with the function that `f` is."""
+    def direct(
+        self, call: ir.Call, named: Callable[[str, ir.Expr], ir.Var] | None = None
+    ) -> ir.Call:
+        """`f(x)` with the function that `f` is; `named` gives a value a name in front of it."""
         value = self.value_of(call.fn)
         if value is None or value is call.fn or isinstance(value, ir.Display):
             return call
         if isinstance(value, ir.Ref):
             return dataclasses.replace(call, fn=value)
         assert isinstance(value, ir.Call)
+        value = self.unstarred(value)
         target, *args = value.args
         assert isinstance(target, ir.Ref)
+        maps = maps_given(value)
+        if maps and call.kwargs:  # (which count, where both have a word)
+            if named is None:
+                return call
+            words = ir.Display("tuple", tuple(ir.Const(word) for word, _ in call.kwargs))
+            maps = [_starred_map(named("others", _others(arg, words))) for arg in maps]
+            args = [arg for arg in args if not any(arg is found for found in maps_given(value))]
         kwargs = {**dict(value.kwargs), **dict(call.kwargs)}
         lifted = lifted_of(target.obj)
         if lifted is not None:  # a parameter that is given by position needs no default
@@ -233,34 +282,16 @@ class _Resolver(FunctionValues, ir.Rewriter):
             for name in names[: len(call.args)]:
                 if name in lifted.defaults and name not in dict(call.kwargs):
                     kwargs.pop(name, None)
-        return ir.Call(target, (*args, *call.args), tuple(kwargs.items()), call.at)
+        plain = [arg for arg in args if not any(arg is found for found in maps)]
+        return ir.Call(target, (*plain, *call.args, *maps), tuple(kwargs.items()), call.at)
 
     def call(self, call: ir.Call, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Call:
         """A call with the functions that it calls, and that it is given, made known."""
         call = self.unstarred(ir.Call(call.fn, *_mapped(call, self.expression), call.at))
-        call = self.direct(call)
+        call = self.direct(call, functools.partial(self._made_before, origin, before))
         if isinstance(call.fn, ir.Ref) and inspect.isfunction(call.fn.obj):
             call = self.variants.of_call(call, self.value_of)
         return ir.Call(call.fn, *_mapped(call, lambda e: self.named(e, origin, before)), call.at)
-
-    def unstarred(self, call: ir.Call) -> ir.Call:
-        """`f(x, *args, **options)` with the items of both, where these can be seen."""
-        args: list[ir.Expr] = []
-        kwargs = dict(call.kwargs)
-        for arg in call.args:
-            items = self.known.get(starred_name(arg))
-            if not isinstance(items, ir.Display):
-                args.append(arg)
-            elif items.form != "dict":
-                args += items.items
-            elif all(isinstance(k, ir.Const) and isinstance(k.value, str) for k in items.keys):
-                words = [k.value for k in items.keys if isinstance(k, ir.Const)]
-                if set(words) & kwargs.keys():
-                    return call
-                kwargs.update(zip(words, items.items, strict=True))
-            else:
-                args.append(arg)
-        return ir.Call(call.fn, tuple(args), tuple(kwargs.items()), call.at)
 
     def named(self, expr: ir.Expr, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
         """A name for an argument that is not an atom any more."""
