@@ -24,6 +24,24 @@ def next_then_length(x):
     return x[a] * x[b] * len(list(pairs))
 
 
+def numbers():
+    yield 0
+    yield 2
+
+
+MADE = {"numbers": numbers}
+
+
+def two_under_one_name(x):
+    p = MADE["numbers"]()
+    s = 0.5
+    for k in p:
+        s = s * x[k] + 0.1
+    p = zip([0, 2, 1], [1, 2, 0])
+    q, r = next(p)
+    return x[q] * x[r] * len(list(p)) + s
+
+
 def of_a_map(x):
     it = map(lambda k: k + 1, [1, 2, 1])  # noqa: C417 (that is the point)
     a = next(it) * x[0]
@@ -92,7 +110,7 @@ def item_then_length(x):
     "fn",
     [
         *(greatest_then_sum, next_then_length, of_a_map, of_a_filter, of_a_generator, in_a_test),
-        *(length_then_item, length_then_property, item_then_length),
+        *(two_under_one_name, length_then_item, length_then_property, item_then_length),
     ],
     ids=lambda fn: fn.__name__,
 )

@@ -168,9 +168,13 @@ class Kind:
         elif forms == {"object", "other"} and FUNCTION in (self, other):
             return self._one_of(other)
         else:
-            return DEQUE if DEQUE in (*self.held, *other.held) else UNKNOWN
+            held = (*self.held, *other.held)
+            return next((kind for kind in (DEQUE, MADE_ITERATOR) if kind in held), UNKNOWN)
         if form == "object":
             return self._joined_object(other)
+        cls = self.cls if self.cls is other.cls else None
+        if form == "unknown":  # (what may be a deque or an iterator)
+            cls = self.cls or other.cls
         return Kind(
             form,
             self.dtype if self.dtype == other.dtype else "?",
@@ -178,7 +182,7 @@ class Kind:
             self._joined_items(other),
             self._joined_item(other),
             self.spells if self.spells == other.spells else None,
-            self.cls if self.cls is other.cls else None,
+            cls,
             names=self.names if self.names == other.names else (),
             lasting=self.lasting and other.lasting,
             grown=self.grown if self.grown in (other.grown, other.shape) else None,
