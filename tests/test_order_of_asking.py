@@ -89,6 +89,21 @@ class Counter:
         return self.count
 
 
+def product_of(x, places):
+    product = 1.0
+    for k in places:
+        product = product * x[k]
+    return product
+
+
+def after_what_only_the_run_knows(x):
+    p = product_of(x, [0, 1])
+    y = x * p
+    p = zip([0, 2, 1], [1, 2, 0], strict=True)
+    q, r = next(p)
+    return np.sum(y) + y[q] * y[r] * len(list(p))
+
+
 def length_then_item(x):
     c = Counter()
     k = len(c) + c[2] * 10
@@ -110,7 +125,13 @@ def item_then_length(x):
     "fn",
     [
         *(greatest_then_sum, next_then_length, of_a_map, of_a_filter, of_a_generator, in_a_test),
-        *(two_under_one_name, length_then_item, length_then_property, item_then_length),
+        *(
+            two_under_one_name,
+            after_what_only_the_run_knows,
+            length_then_item,
+            length_then_property,
+            item_then_length,
+        ),
     ],
     ids=lambda fn: fn.__name__,
 )

@@ -168,8 +168,8 @@ class Kind:
         elif forms == {"object", "other"} and FUNCTION in (self, other):
             return self._one_of(other)
         else:
-            held = (*self.held, *other.held)
-            return next((kind for kind in (DEQUE, MADE_ITERATOR) if kind in held), UNKNOWN)
+            may_be = {kind.cls for kind in (*self.held, *other.held) if kind.form == "unknown"}
+            return next((kind for kind in (DEQUE, MADE_ITERATOR) if kind.cls in may_be), UNKNOWN)
         if form == "object":
             return self._joined_object(other)
         cls = self.cls if self.cls is other.cls else None
