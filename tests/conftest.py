@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -65,10 +66,15 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(500_000, 20, 50)
 
 
+_settled = count(1)
+
+
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What the tests of a file leave is as lasting as what collection made: a test that collects
     garbage itself would walk over all of it, for seconds."""
     if nextitem is not None and nextitem.path != item.path:
+        if next(_settled) % 25 == 0:
+            gc.unfreeze()  # (what was of use then may be garbage by now)
         _settle()
 
 
