@@ -22,6 +22,7 @@ from .records import (
     fields_of,
     in_form_of,
     is_array,
+    is_array_class,
     names_of,
     record_like,
 )
@@ -294,6 +295,8 @@ def shallow_dot(x_dot: Any, x: Any) -> Any:
         return Mirror(**vars(x_dot))
     if isinstance(x_dot, Record):
         return Record(x_dot._names, x_dot)
+    if isinstance(x_dot, np.ndarray) or is_array_class(type(x_dot)):
+        return x_dot.copy(order="K")  # (a view whose entries overlap has a copy where none do)
     return x_dot.copy() if isinstance(x_dot, (list, collections.deque, dict)) else copy(x_dot)
 
 

@@ -322,7 +322,9 @@ class Apart:
                 return self._method_writes(base, name, given)
             case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
                 known = written_position(obj) is not None or "out" in dict(kwargs)
-                known = known or any(self.kind(e).is_iterator for e in ir.arguments(expr))
+                parts = (part for e in ir.arguments(expr) for part in ir.walk(e))
+                names = (part for part in parts if isinstance(part, ir.Var))
+                known = known or any(self.kind(name).is_iterator for name in names)
                 return known or bool(self.writes_argument(expr)) or self._operator_writes(expr)
             case ir.Call(Closure(names=names, values=values, body=body)):
                 meaning = dict(zip(names, values, strict=True))

@@ -489,6 +489,8 @@ class _Uses:
         makes = self.cls in _MAKES_ENTRIES  # (where it is read, a missing entry is made)
         if makes and not stays and any(entry.base == ir.Var(self.name) for entry in entries):
             return False
+        if isinstance(expr, ir.Lazy):
+            return all(map(self.value, ir.children(expr)))
         return self.value(expr)
 
     def is_changed(self, block: ir.Block) -> bool:

@@ -81,7 +81,7 @@ class Adjoints:
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
-        self.spread: dict[str, ir.Stmt] = {}  # what made a narrow adjoint one number, by its name
+        self.spread: set[str] = set()  # the adjoint variables that are one number, if narrow
         self.origin = ir.Origin(Place("", 0), "adjoint")
 
     # ------------------------------------------------------------------------------- names
@@ -111,6 +111,7 @@ class Adjoints:
     # ------------------------------------------------------------------------ printing
 
     def assign(self, target: ir.Target, value: ir.Expr) -> None:
+        self.spread.difference_update(ir.target_names(target))
         self.out.append(ir.Assign(target, value, self.origin))
 
     def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:
@@ -158,15 +159,11 @@ class Adjoints:
         one = one and (name not in self.state or self.is_one_number(name))
         self.contribute(name, value, inherit)
         if one and self.state.get(name) == NARROW:
-            self.spread[name] = self.out[-1]
+            self.spread.add(self.bars[name])
 
     def is_one_number(self, name: str) -> bool:
         """Whether an adjoint is surely a number, which may stand for an array."""
-        if self._is_number(name):
-            return True
-        bar, made = self.bars.get(name), self.spread.get(name)
-        bound = (s for s in reversed(self.out) for t in ir.statements((s,)) if bar in ir.binds(t))
-        return made is not None and next(bound, None) is made
+        return self._is_number(name) or self.bars.get(name) in self.spread
 
     def _fitting(self, name: str, value: ir.Expr) -> ir.Expr:
         """A contribution as the adjoint buffer of `name` takes it in: a real one has no room for

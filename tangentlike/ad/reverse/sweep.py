@@ -102,6 +102,8 @@ class Sweep:
         outer, adjoints.out = adjoints.out, []
         step = Reversed(stmt)
         masks = self._masks_around(stmt) if ir.blocks(stmt) else {}
+        if ir.blocks(stmt):  # (another branch, or iteration, may have made an array of one number)
+            adjoints.spread.clear()
         match stmt:
             case ir.If():
                 step = self._if(stmt)
@@ -115,6 +117,8 @@ class Sweep:
             reads_new = reads_new and not (bound & ir.reads(stmt))
             reads_new = reads_new or is_pop(stmt)  # (its adjoint starts from the shortened list)
             (step.entry if reads_new else step.exit).extend(adjoints.out)
+        if ir.blocks(stmt):
+            adjoints.spread.clear()
         adjoints.out = outer
         adjoints.masks.update(masks)
         return step

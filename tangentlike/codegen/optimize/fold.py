@@ -234,20 +234,10 @@ class _Fold(Asking):
                 inner = self.expr(base)
                 part = expr if inner is base else ir.Index(inner, key, expr.at)
                 return without_axes(inner, key) or self._product(part)
-            case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
-                return base if self.facts.kind(name).form == "array" else expr
-            case ir.Attribute(base=ir.Var(name), name="T") if name in self.transposes:
-                return self.transposes[name]
-            case ir.Attribute(base=ir.Call() as base, name="T"):
-                return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
-            case ir.Attribute(base=ir.Var(name), name="size" | "shape" | "ndim") if (
-                name in self.sized
-            ):
-                return ir.Attribute(ir.Var(self.sized[name]), expr.name, expr.at)
+            case ir.Attribute():
+                return self._attribute(expr)
             case ir.Index(base=ir.Attribute(name="shape") as base):
                 return ir.rebuild(expr, lambda part: self.expr(part) if part is base else part)
-            case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
-                return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
             case _:
                 return expr
         new = self._arguments(expr)
@@ -272,6 +262,22 @@ class _Fold(Asking):
         if fn.obj is np.where and len(new.args) == 3:
             return self._chosen(new)
         return self._helper(new, runtime_name(fn.obj))
+
+    def _attribute(self, expr: ir.Attribute) -> ir.Expr:
+        match expr:
+            case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
+                return base if self.facts.kind(name).form == "array" else expr
+            case ir.Attribute(base=ir.Var(name), name="T") if name in self.transposes:
+                return self.transposes[name]
+            case ir.Attribute(base=ir.Call() as base, name="T"):
+                return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
+            case ir.Attribute(base=ir.Var(name), name="size" | "shape" | "ndim") if (
+                name in self.sized
+            ):
+                return ir.Attribute(ir.Var(self.sized[name]), expr.name, expr.at)
+            case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
+                return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
+        return expr
 
     @cached_property
     def sized(self) -> dict[str, str]:
