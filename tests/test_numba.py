@@ -460,7 +460,13 @@ def test_a_file_of_its_own_needs_numpy_and_numba() -> None:
 
 def test_a_file_of_its_own_holds_no_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)  # (a pair for `halved`)
-    df = tl.grad(of_halves, target="numba")
+
+    def loss(x, n):
+        for k in range(n):
+            x[1:] += halved(x[:-1], k) * x[1:]
+        return np.sum(x)
+
+    df = tl.grad(loss, target="numba")
     with pytest.raises(tl.UnsupportedError, match="cannot hold `") as caught:
         df.__tangentlike__.derive().standalone()
     assert "--shape" in (caught.value.hint or "")
