@@ -81,3 +81,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _settle() -> None:
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short functions stay functions of their own, as longer ones do."""
+    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)

@@ -123,8 +123,8 @@ def test_results_that_no_call_reads(program: Any) -> None:
     np.testing.assert_allclose(found, (there - back) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
-def test_a_tangent_is_given_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)  # (a pair for each)
+@pytest.mark.usefixtures("helpers_are_pairs")
+def test_a_tangent_is_given_alone() -> None:
     """`x_bar_dot = bent_bwd_jvp(..)`, not `x_bar, x_bar_dot = ..`."""
     x, b = RNG.normal(size=(2, 4))
     source = tl.hvp(lambda x: np.sum(bent(x, b) ** 2), example=(x,)).source

@@ -30,10 +30,7 @@ FLAGS = [
 W, H = np.array([[0.5, -1.0], [1.0, 0.25]]), np.array([1.0, 2.0])
 
 
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def cell(h: Any, w: Any) -> Any:

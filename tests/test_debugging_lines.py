@@ -9,11 +9,7 @@ import pytest
 
 import tangentlike as tl
 
-
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def cell(h: Any, w: Any) -> Any:

@@ -17,10 +17,7 @@ from tangentlike.cli import main
 # Each program has `# here` in the line where what is not finite begins.
 
 
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def root(x: Any) -> Any:

@@ -13,11 +13,7 @@ import tangentlike as tl
 from tangentlike.cli import main
 from tangentlike.debugging.profiling import Line, Profile
 
-
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def heavy(x: Any) -> Any:

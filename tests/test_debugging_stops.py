@@ -18,10 +18,7 @@ from tangentlike.debugging import Statement, step_into
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def cell(h: Any, w: Any) -> Any:

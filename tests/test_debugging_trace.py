@@ -24,10 +24,7 @@ RNG = np.random.default_rng(5)
 W, H = 0.4 * RNG.standard_normal((3, 3)), RNG.standard_normal(3)
 
 
-@pytest.fixture(autouse=True)
-def helpers_are_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short functions stay functions of their own, as longer ones do."""
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)
+pytestmark = pytest.mark.usefixtures("helpers_are_pairs")
 
 
 def cell(h: Any, w: Any) -> Any:

@@ -458,9 +458,8 @@ def test_a_file_of_its_own_needs_numpy_and_numba() -> None:
         namespace["every_third_grad"](np.ones((2, 2)))
 
 
-def test_a_file_of_its_own_holds_no_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)  # (a pair for `halved`)
-
+@pytest.mark.usefixtures("helpers_are_pairs")  # (for `halved`)
+def test_a_file_of_its_own_holds_no_helpers() -> None:
     def loss(x, n):
         for k in range(n):
             x[1:] += halved(x[:-1], k) * x[1:]

@@ -41,8 +41,8 @@ def test_the_table_is_short_and_the_command_line_knows_it() -> None:
     assert all(stage.passes and stage.does for stage in STAGES)
 
 
-def test_every_stage_is_a_program_with_its_callees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tangentlike.ad.normalize.short_calls.SHORT", 0)  # (`scaled` stays a call)
+@pytest.mark.usefixtures("helpers_are_pairs")  # (`scaled` stays a call)
+def test_every_stage_is_a_program_with_its_callees() -> None:
     df = tl.grad(loss)
     for stage in STAGE_NAMES[:6]:
         assert "def scaled(v" in df.stages[stage], stage

@@ -63,7 +63,7 @@ def getter(
     return Closure(f"lambda item: {text}", (), (), (), at, params=(Param("item"),), body=body)
 
 
-def spelled_out(fn: Expr) -> Expr:
+def plain_range(fn: Expr) -> Expr:
     """`range` for `numba.prange`, which means the same where no loop runs in parallel."""
     match fn:
         case Ref(obj=type() as obj) if obj.__name__ == "prange" and package_of(obj) == "numba":

@@ -39,10 +39,10 @@ from .abbreviations import (
     join_of,
     joined,
     merged,
+    plain_range,
     refuse_looking,
     refuse_running_text,
     refuse_super,
-    spelled_out,
     spread,
     star,
     words_of,
@@ -146,7 +146,7 @@ class Reader:
 
     def call(self, node: gast.Call) -> Expr:
         node = spread(node)
-        fn = spelled_out(self.read(node.func))
+        fn = plain_range(self.read(node.func))
         self._refuse_introspection(fn, node)
         args = [self._argument(a) for a in self._given(fn, node)]
         kwargs = []

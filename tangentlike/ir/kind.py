@@ -168,13 +168,12 @@ class Kind:
         elif forms == {"object", "other"} and FUNCTION in (self, other):
             return self._one_of(other)
         else:
-            may_be = {kind.cls for kind in (*self.held, *other.held) if kind.form == "unknown"}
-            return next((kind for kind in (DEQUE, MADE_ITERATOR) if kind.cls in may_be), UNKNOWN)
+            return self._may_be(other)
         if form == "object":
             return self._joined_object(other)
         cls = self.cls if self.cls is other.cls else None
-        if form == "unknown":  # (what may be a deque or an iterator)
-            cls = self.cls or other.cls
+        if form == "unknown" and cls is None:
+            cls = self._may_be(other).cls
         return Kind(
             form,
             self.dtype if self.dtype == other.dtype else "?",
@@ -187,6 +186,15 @@ class Kind:
             lasting=self.lasting and other.lasting,
             grown=self.grown if self.grown in (other.grown, other.shape) else None,
         )
+
+    def _may_be(self, other: Kind) -> Kind:
+        """What is still known of two that are unlike: that one may be a deque, or an iterator.
+
+        >>> NONE.join(UNKNOWN) == UNKNOWN, MADE_ITERATOR.join(FLOAT).is_iterator
+        (True, True)
+        """
+        classes = {kind.cls for kind in (*self.held, *other.held) if kind.form == "unknown"}
+        return next((kind for kind in (DEQUE, MADE_ITERATOR) if kind.cls in classes), UNKNOWN)
 
     def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
         """What is true of the items of two tuples of one class and length, or of two dicts with

@@ -229,7 +229,7 @@ class Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
-        held = (kind.cls for told in given.values() for kind in told.held)
+        held = (held.cls for kind in given.values() for held in kind.held)
         self._lowered += [lowered.scope.fn, *dict.fromkeys(cls for cls in held if cls)]
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":

@@ -273,16 +273,8 @@ nondifferentiable(
     kind=_place,
 )
 nondifferentiable(
-    *(
-        np.argsort,
-        np.argpartition,
-        np.lexsort,
-        np.nonzero,
-        np.flatnonzero,
-        np.argwhere,
-        np.searchsorted,
-        np.digitize,
-    ),
+    *(np.argsort, np.argpartition, np.lexsort, np.nonzero, np.flatnonzero, np.argwhere),
+    *(np.searchsorted, np.digitize),
     *(np.ravel_multi_index, np.unravel_index, np.indices),
     *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),

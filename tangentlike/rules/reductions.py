@@ -309,20 +309,14 @@ def _summed(kind, call):
 def cumsum(y, a, axis=None, dtype=None):
     if dtype is None:
         y_dot = np.cumsum(a_dot, axis=axis)
-        if rank(a) == 1:
-            a_bar = np.cumsum(y_bar[::-1])[::-1]
-        else:
-            a_bar = uncumsum(y_bar, a, axis)
+        a_bar = uncumsum(y_bar, a, axis)
 
 
 @rule("numpy.cumulative_sum", kind=unknown)
 def cumulative_sum(y, x, *, axis=None, dtype=None, include_initial=False):
     if dtype is None and include_initial is False:
         y_dot = np.cumsum(x_dot, axis=axis)
-        if rank(x) == 1:
-            x_bar = np.cumsum(y_bar[::-1])[::-1]
-        else:
-            x_bar = uncumsum(y_bar, x, axis)
+        x_bar = uncumsum(y_bar, x, axis)
 
 
 @rule(np.nancumsum, kind=_cumulative)

@@ -234,3 +234,9 @@ def dot_bar_b(y, g, a, b):
         text = matmul_bar_b(g, a, b)
     elif is_number(a) and is_number(b) and stays_real(b, g, a):
         text = g * conj(a)
+
+
+@shorter(runtime.uncumsum)
+def uncumsum(y, g, like, axis=None):
+    if rank(like) == 1:
+        text = np.cumsum(g[::-1])[::-1]

@@ -269,12 +269,12 @@ class _Resolver(FunctionValues, ir.Rewriter):
         target, *args = value.args
         assert isinstance(target, ir.Ref)
         maps = maps_given(value)
+        args = [arg for arg in args if not any(arg is found for found in maps)]
         if maps and call.kwargs:  # (which count, where both have a word)
             if named is None:
                 return call
             words = ir.Display("tuple", tuple(ir.Const(word) for word, _ in call.kwargs))
             maps = [_starred_map(named("others", _others(arg, words))) for arg in maps]
-            args = [arg for arg in args if not any(arg is found for found in maps_given(value))]
         kwargs = {**dict(value.kwargs), **dict(call.kwargs)}
         lifted = lifted_of(target.obj)
         if lifted is not None:  # a parameter that is given by position needs no default
@@ -282,8 +282,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             for name in names[: len(call.args)]:
                 if name in lifted.defaults and name not in dict(call.kwargs):
                     kwargs.pop(name, None)
-        plain = [arg for arg in args if not any(arg is found for found in maps)]
-        return ir.Call(target, (*plain, *call.args, *maps), tuple(kwargs.items()), call.at)
+        return ir.Call(target, (*args, *call.args, *maps), tuple(kwargs.items()), call.at)
 
     def call(self, call: ir.Call, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Call:
         """A call with the functions that it calls, and that it is given, made known."""

@@ -14,7 +14,7 @@ import math
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -135,14 +135,16 @@ class MethodLookup:
         """The method that an expression calls, where the class of the object is known."""
 
         def class_of(e: ir.Expr) -> type | None:
-            if isinstance(e, ir.Ref) and isinstance(e.obj, PROGRAMMED):
+            if _is_programmed(e):
                 return type(e.obj)
             kind = kind_of(e)
             return kind.cls if kind.has_methods and not is_library(kind.cls) else None
 
         found: Found | None = None
         match expr:
-            case ir.Call(args=args) if any(map(ir.is_starred, args)) and not _of_programmed(expr):
+            case ir.Call(args=args) if any(map(ir.is_starred, args)) and not (
+                isinstance(expr.fn, ir.Attribute) and _is_programmed(expr.fn.base)
+            ):
                 return None
             case ir.Call(fn=ir.Attribute(base, name), args=args, kwargs=kwargs):
                 found = self._of_object(class_of(base), base, name, args, kwargs)
@@ -462,10 +464,9 @@ def may_call_methods(function: ir.Function) -> bool:
     return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
 
 
-def _of_programmed(call: ir.Call) -> bool:
-    """Whether a method of a live object is called that is read as a program."""
-    base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.fn
-    return isinstance(base, ir.Ref) and isinstance(base.obj, PROGRAMMED)
+def _is_programmed(expr: ir.Expr) -> TypeGuard[ir.Ref]:
+    """Whether it is a live object with methods that are read as programs."""
+    return isinstance(expr, ir.Ref) and isinstance(expr.obj, PROGRAMMED)
 
 
 def _of_user(part: ir.Expr) -> bool:
@@ -480,7 +481,7 @@ def _of_user(part: ir.Expr) -> bool:
         case ir.Ref(obj=types.MethodType() | types.ModuleType()):
             return True
         case ir.Ref(obj=obj):
-            return is_object(obj) or isinstance(obj, PROGRAMMED)
+            return is_object(obj) or _is_programmed(part)
     return False
 
 

@@ -529,11 +529,11 @@ class _Binding(ir.Rewriter):
         """`a, b = b, e` for `t = e; a = b; b = t`, where nothing else reads t."""
         match first, second, third:
             case (
-                ir.Assign(target=str(kept), value=value),
+                ir.Assign(target=str(held), value=value),
                 ir.Assign(target=str(a), value=ir.Var(b)),
                 ir.Assign(target=str(target), value=ir.Var(name), origin=origin),
-            ) if kept == name and b == target and len({a, b, kept}) == 3:
-                once = len(self.index.uses[kept]) == len(self.index.definitions[kept]) == 1
+            ) if held == name and b == target and len({a, b, held}) == 3:
+                once = len(self.index.uses[held]) == len(self.index.definitions[held]) == 1
                 both = ir.Assign((a, b), ir.Display("tuple", (second.value, value)), origin)
                 fits = statement_width(both, self.indentation) <= LINE + 2
                 return both if once and fits and not self.caught else None
