@@ -7,6 +7,7 @@ number, `<X>` the vector, `<Y>` and `<Z>` the numbers that are assigned.
 from __future__ import annotations
 
 PRELUDE = (
+    ("WEIGHTS", "import numpy as np\n\nWEIGHTS = np.array([0.3, 0.7, -1.1, 0.5])\n"),
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
     ("math.", "import math"),
@@ -34,6 +35,10 @@ PRELUDE = (
 )
 
 PHRASES: tuple[tuple[str, ...], ...] = (
+    # tuples that are updated in place
+    ("p = (<S>, <T>, 0.3, <F>)", "p *= WEIGHTS", "<X> = np.sin(p)"),
+    ("p = (<S>, <T>, 0.3, <F>)", "p *= <V>", "q = p", "p -= WEIGHTS", "<X> = p * q"),
+    ("p = (<S>, 0.3)", "p *= 2", "p += (<T>,)", "<Y> = p[2] * p[4]"),
     # comprehensions, generator expressions, what Python does with iterables
     ("<X> = np.array([np.sin(x1) * <S> for x1 in <V>])",),
     ("<Y> = sum(x1 * <S> for x1 in <V> if x1 > 0.0)",),

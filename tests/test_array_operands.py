@@ -172,6 +172,68 @@ def test_an_array_added_to_a_list_is_no_more_items() -> None:
     assert np.isfinite(tl.jvp(extended, (x, x), (x, x))[1])
 
 
+WEIGHTS = np.array([0.3, 0.7, -1.1])
+
+
+def scaled_tuple(x):
+    p = (x[0], x[1], x[0] * x[1])
+    p *= WEIGHTS
+    return np.sum(np.sin(p) * p[0])
+
+
+def scaled_slice_of_a_tuple(x):
+    p = (x[0], x[1], x[0] * x[1], 0.5)
+    q = p[:3]
+    q *= WEIGHTS[0] * np.ones(3)
+    return np.sum(np.sin(q)) * p[0]
+
+
+def scaled_by_what_varies(x):
+    p = (x[0], x[1])
+    p *= x
+    q = p
+    p *= WEIGHTS[:2]
+    return np.sum(q**2) + p[0]
+
+
+def scaled_again(x):
+    p = x[0], x[1], x[1]
+    for _ in range(2):
+        p *= WEIGHTS
+    return np.sum(np.sin(p))
+
+
+def repeated_tuple(x):
+    p = x[0], x[1]
+    p *= 2
+    p += (x[0] * x[1],)
+    return np.sum(np.sin(p)) * p[3]
+
+
+TUPLES = [scaled_tuple, scaled_slice_of_a_tuple, scaled_by_what_varies, scaled_again]
+
+
+@pytest.mark.parametrize("f", [*TUPLES, repeated_tuple], ids=lambda f: f.__name__)
+def test_tuples_updated_in_place_by_arrays(f: Any) -> None:
+    """`p *= w` of a tuple `p` is `p = np.asarray(p) * w` for an array, and more items for a
+    number."""
+    tl.check_grads(f, (np.array([0.4, 0.9]),), order=2)
+
+
+def scaled_argument(p):
+    p *= WEIGHTS
+    return np.sum(np.sin(p) * p[0])
+
+
+def test_a_tuple_that_is_given_is_updated_in_place_by_an_array() -> None:
+    p, v = (0.4, 0.9, 1.2), (0.3, -0.5, 0.8)
+    tl.check_grads(scaled_argument, (p,))
+    forward = tl.autodiff(scaled_argument, mode="forward")
+    _, pullback = tl.vjp(forward, p, v)
+    expected = tl.hvp(lambda x: scaled_argument(x * 1.0))(np.array(p), v=np.array(v))
+    assert pullback((0.0, 1.0))[0] == pytest.approx(expected)
+
+
 def doubled(v):
     return np.multiply(v, 2.0)
 

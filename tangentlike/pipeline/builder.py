@@ -597,7 +597,7 @@ class Builder:
         """A function as the reverse transform reads it, what shares memory in it, and the counters
         of its loops."""
         with self.record.stage("prepared") as run:
-            function, facts, aliases = rebind_updates(function, context, frozenset(shared))
+            function, facts, aliases = rebind_updates(function, wrt, context, frozenset(shared))
             preparation = Preparation(function, facts, aliases, context)
             run.made = prepared = preparation.run()
             if prepared is not function:

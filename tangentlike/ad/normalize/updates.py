@@ -20,6 +20,7 @@ from ...analysis.structure import Structure, structure
 from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
 from ..context import IADD, Context, operation
+from .both_modes import operands_as_arrays
 
 _CONTAINERS = ("list", "dict", "set", "unknown")
 _ANY_LENGTH = ("list", "tuple", "unknown")
@@ -112,15 +113,19 @@ def _changed_by(stmt: ir.Stmt) -> str:
 
 
 def rebind_updates(
-    function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
+    function: ir.Function,
+    wrt: tuple[str, ...],
+    context: Context,
+    shared: frozenset[str] = frozenset(),
 ) -> tuple[ir.Function, Structure, Aliases]:
     """Turn `a += b` into `a = a + b` wherever nothing can tell the difference.
 
     That is where `a` is a number, or an array that is written in no other way and that no live
-    name shares memory with. `shared` are parameters that a caller sees written.
+    name shares memory with. `shared` are parameters that a caller sees written. (With a name for
+    each value, `a` may turn out to be a tuple, of which NumPy makes an array.)
     """
     numbers = {n for n, k in context.kinds.items() if k.form == "number"}
-    function = rebound(function, numbers, context)
+    function = operands_as_arrays(rebound(function, numbers, context), wrt, context)
     while True:
         facts = structure(function, shared)
         sharing = Sharing(facts, context.sources())
@@ -128,7 +133,7 @@ def rebind_updates(
         if not private:
             _refuse_changed(function, sharing, shared, context)
             return function, facts, analyse_aliases(sharing)
-        function = rebound(function, private, context)
+        function = operands_as_arrays(rebound(function, private, context), wrt, context)
 
 
 def _split_again(function: ir.Function, context: Context) -> ir.Function:
