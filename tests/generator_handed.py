@@ -233,6 +233,12 @@ HANDED = Subject(
         ("for p in ('leaky', 'bent', 'leaky'):", "    <X> = looked_up(REGISTRY, p, <V>)"),
         ("<Y> = 0.1 * sum([np.sum(p(<V>, **q)) for p, q in REGISTRY.values()])",),
         ("p = <V> * 1.0", "REGISTRY['written'][0](p, k=<S>)", "<X> = p * <W>"),
+        # signatures that functions and classes state, which are not those that they are called with
+        ("<X> = 0.3 * stated(<V>, <S>)",),
+        ("<X> = 0.3 * stated(k=<S>, x=<V>) * <W>",),
+        ("q = Stated(<V>, <S>)", "<X> = q.run(<W>, <T>)"),
+        ("<Y> = 0.3 * restated(<S>, <T>)",),
+        ("p = [restated, stated]", "for q in p:", "    <Y> = 0.3 * q(<S>, <Y>)"),
         # starred parameters, and what is handed on through them
         ("<X> = 0.3 * starred(<V>, <S>, <W>, u=<T>, w=<F>)",),
         ("p, q = [<V>, <W>], {'u': <S>}", "<X> = 0.3 * passed(starred, *p, <T>, **q)"),
@@ -297,6 +303,17 @@ HANDED = Subject(
             "starred",
             "def starred(x, *more, k=0.5, **words):\n    y = x * k\n    for v in more:\n"
             "        y = y + v * x\n    for v in words.values():\n        y = y * v\n    return y\n",
+        ),
+        (
+            "tated",
+            "import inspect\n\n\ndef shows(g):\n    def keep(f):\n"
+            "        f.__signature__ = inspect.signature(g)\n        return f\n\n    return keep\n\n\n"
+            "@shows(lambda k, x: 0)\ndef stated(x, k):\n    return x * k * k\n\n\n"
+            "@shows(lambda b, a: 0)\nclass Stated:\n    def __init__(self, a, b):\n"
+            "        self.a, self.b = a, b\n\n    @shows(lambda self, k, x: 0)\n"
+            "    def run(self, x, k):\n        return self.a * x * k * self.b * self.b\n\n\n"
+            "@shows(lambda x, k: 0)\ndef restated(*args, **words):\n"
+            "    return stated(*args, **words)\n",
         ),
         ("passed(", "def passed(g, *a, **words):\n    return g(*a, **words)\n"),
         (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -106,3 +108,95 @@ def test_a_decorator_that_puts_something_in_place_of_a_default():
     np.testing.assert_allclose(tl.grad(weighted_sum)(x), 2.0 * np.array([1.0, 2.0, 3.0]) * x)
     np.testing.assert_allclose(tl.grad(weighted_sum)(x, np.ones(3), power=3), 3.0 * x**2)
     np.testing.assert_allclose(tl.jvp(weighted_sum, (x,), (x,))[1], 2.0 * weighted_sum(x))
+
+
+def shows(signature):
+    """As decorators for checked units do: what is shown, and what is called, may differ."""
+
+    def decorate(f):
+        f.__signature__ = inspect.signature(signature)
+        return f
+
+    return decorate
+
+
+@shows(lambda y, x: None)
+def swapped(x, y):
+    return x * y * y
+
+
+@shows(lambda a: None)
+def renamed(x, y=3.0):
+    return x * y * y
+
+
+@logged
+@shows(lambda x, y: None)
+def starred(*args, **kwargs):
+    return swapped(*args, **kwargs)
+
+
+@shows(lambda b, a: None)
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    @shows(lambda self, k, x: None)
+    def run(self, x, k):
+        return self.a * x * self.b**2 * k
+
+
+@shows(lambda b, a: None)
+@dataclass
+class Record:
+    a: float
+    b: float
+
+
+class Bound:
+    @shows(lambda self, y, x: None)
+    def __call__(self, x, y):
+        return x * y * y
+
+    @classmethod
+    @shows(lambda cls, y, x: None)
+    def made(cls, x, y):
+        return x * y * y
+
+
+def made_a_record(x, y):
+    return Record(x, y).a * Record(b=y, a=x).b ** 2
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        swapped,
+        renamed,
+        starred,
+        Bound(),
+        Bound().__call__,
+        Bound.made,
+        made_a_record,
+        lambda x, y: swapped(x, y),
+        lambda x, y: swapped(y=y, x=x),
+        lambda x, y: starred(x, y),
+        lambda x, y: Pair(x, y).run(1.0, 1.0),
+        lambda x, y: Pair(1.0, 1.0).run(x, k=y * y),
+        lambda x, y: tl.grad(swapped)(x, y) * x,
+    ],
+)
+def test_the_parameters_are_those_of_the_code_whatever_signature_is_stated(fn):
+    """A tangent went to the parameter that `__signature__` has in this place, or to none: zero."""
+    assert tl.jvp(fn, (2.0, 3.0), (1.0, 0.0)) == (18.0, 9.0)
+    assert tl.jvp(fn, (2.0, 3.0), (0.0, 1.0)) == (18.0, 12.0)
+    value, pull = tl.vjp(fn, 2.0, 3.0)
+    assert (value, pull(1.0)) == (18.0, (9.0, 12.0))
+
+
+def test_a_derivative_of_a_function_with_a_stated_signature_is_wrapped_again():
+    @functools.wraps(tl.grad(swapped))
+    def around(*args):
+        return 2.0 * tl.grad(swapped)(*args)
+
+    check_grads(around, (2.0, 3.0), wrt=(0, 1), order=2)

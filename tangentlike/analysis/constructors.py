@@ -26,6 +26,7 @@ from ..errors import UnsupportedError
 from ..frontend.lifting import signature_of
 from ..frontend.lower import Lowered, lower, names_of
 from ..frontend.owners import is_machinery, is_numerical, is_ours
+from ..frontend.signatures import plain_signature
 from ..ir.names import Names
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
@@ -501,7 +502,7 @@ def written_init(cls: type, post: types.FunctionType, omitted: Collection[str]) 
     origin = ir.Origin(lowered.function.place)
     params = [ir.Param(own)]
     made = made_by_factories(cls, ())
-    for p in inspect.signature(cls).parameters.values():
+    for p in plain_signature(cls).parameters.values():
         if p.name in omitted:
             continue
         default = None if p.default is p.empty else _constant(p.default)
@@ -532,7 +533,7 @@ def written_init(cls: type, post: types.FunctionType, omitted: Collection[str]) 
 def _init_only(cls: Any) -> list[str]:
     """The parameters that `__post_init__` is given, which are no fields (`InitVar`)."""
     fields = {f.name for f in dataclasses.fields(cls)}
-    return [name for name in inspect.signature(cls).parameters if name not in fields]
+    return [name for name in plain_signature(cls).parameters if name not in fields]
 
 
 def _value(field: Any, by_factory: bool) -> ir.Expr | None:
@@ -591,7 +592,7 @@ def record_fields(obj: Any) -> tuple[str, ...] | None:
     if not plain or obj.__new__ is not object.__new__ or not _sets_plainly(obj):
         return None
     fields = dataclasses.fields(obj)
-    if [f.name for f in fields if f.init] != list(inspect.signature(obj).parameters):
+    if [f.name for f in fields if f.init] != list(plain_signature(obj).parameters):
         return None  # some parameters are for the initialisation only
     return tuple(f.name for f in fields)
 
@@ -644,7 +645,7 @@ def _record_values(call: ir.Call) -> dict[str, ir.Expr] | None:
     if call.fn.obj in (instance, types.SimpleNamespace):
         return dict(call.kwargs)
     try:
-        bound = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
+        bound = plain_signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
     except (TypeError, ValueError):
         return None
     attributes = None if dataclasses.is_dataclass(cls) else plain_attributes(cls)
@@ -661,7 +662,7 @@ def record_numbers(call: ir.Call) -> dict[str, float]:
     called = isinstance(call.fn, ir.Ref) and call.fn.obj not in (instance, types.SimpleNamespace)
     if cls is None or given is None or not called:
         return {}
-    params = inspect.signature(cls).parameters
+    params = plain_signature(cls).parameters
     attributes = None if dataclasses.is_dataclass(cls) else plain_attributes(cls)
     found: dict[str, Any] = {}
     for name, value in (attributes or {p: ir.Var(p) for p in params}).items():
@@ -678,7 +679,7 @@ def required_fields(call: ir.Call) -> tuple[str, ...] | None:
     cls = record_class(call)
     if cls is None or not isinstance(call.fn, ir.Ref) or call.fn.obj is not cls:
         return None
-    params = inspect.signature(cls).parameters.values()
+    params = plain_signature(cls).parameters.values()
     plain = all(p.kind == p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in params)
     return tuple(p.name for p in params) if plain else None
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..frontend.owners import is_numerical, is_ours, is_pythons
 from ..frontend.resolve import note_class
+from ..frontend.signatures import plain_signature
 from ..frontend.structures import (
     assigned_attributes,
     has_methods,
@@ -199,7 +200,7 @@ def stated_classes(fn: Any) -> dict[str, Kind]:
     for name, cell in cells:
         with contextlib.suppress(ValueError):  # (not bound yet)
             names[name] = cell.cell_contents
-    params = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    params = plain_signature(fn).parameters.values()
     plain = [p for p in params if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     kinds = ((p.name, _kind(p.annotation, names, ())) for p in plain)
     return {name: kind for name, kind in kinds if kind.holds_objects}

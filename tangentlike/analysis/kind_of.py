@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
-import inspect
 import operator
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType, ModuleType
@@ -16,6 +15,7 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.comprehensions import is_generator
 from ..frontend.owners import module_of
+from ..frontend.signatures import plain_signature
 from ..frontend.structures import (
     assigned_attributes,
     has_own_methods,
@@ -339,7 +339,7 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
 def _left_out(call: ir.Call, cls: type) -> tuple[str, ...]:
     """The fields that are None since a call does not give them, and no method assigns them."""
     called = call.fn == ir.Ref(cls.__name__, cls) and isinstance(initialiser_of(cls), FunctionType)
-    init = inspect.signature(cls).parameters.items() if called else ()
+    init = plain_signature(cls).parameters.items() if called else ()
     named = [n for n, p in init if p.default is None and n in (record_fields(cls) or ())]
     return tuple(n for n in named if n not in assigned_attributes(cls)) if named else ()
 

@@ -25,6 +25,7 @@ from ..frontend.owners import (
     module_of,
     package_of,
 )
+from ..frontend.signatures import plain_signature
 from ..ir.kind import LAYOUT_ATTRIBUTES, UNKNOWN, Kind
 from ..rules.book import Rule, as_function_call
 from ..rules.linear import is_zero
@@ -419,7 +420,7 @@ def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | No
     {'x': (Var(name='a'),)}
     """
     try:
-        signature = inspect.signature(obj, follow_wrapped=False)
+        signature = plain_signature(obj)
         bound = signature.bind(*call.args, **dict(call.kwargs))
     except (TypeError, ValueError):
         return None

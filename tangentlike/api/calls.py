@@ -22,10 +22,10 @@ from ..frontend.primal import (
     is_operation,
     library_path,
     literals_of,
-    plain_signature,
     primal_of,
     wrt_names,
 )
+from ..frontend.signatures import plain_signature
 from ..pytree import leaves
 from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..dispatch.derivation import Derivation
-from ..frontend.primal import plain_signature
+from ..frontend.signatures import plain_signature
 from ..frontend.structures import Structures
 from ..ir.names import unused
 

@@ -24,7 +24,8 @@ from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.repeated import OTHER, by_position
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.owners import mark
-from ..frontend.primal import Primal, missing_names, plain_signature
+from ..frontend.primal import Primal, missing_names
+from ..frontend.signatures import plain_signature
 from ..frontend.source import name_in_source
 from ..frontend.structures import Structures
 from ..rules.book import default_book

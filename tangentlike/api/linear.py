@@ -16,7 +16,8 @@ from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
 from ..frontend.owners import mark
-from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
+from ..frontend.signatures import plain_signature
 from ..ir.facts import fact
 from ..ir.index import references
 from ..pytree import leaves

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ..errors import TangentlikeError
+from ..frontend.signatures import give_signature
 from ..frontend.structures import is_function, is_object, structure_of
 from ..ir.kind import FUNCTION, UNKNOWN, Kind, Shape, is_many
 from ..pytree import leaves
@@ -191,7 +192,7 @@ def standard_arrays_too(function: F) -> F:
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     called.__qualname__, called.__module__ = function.__qualname__, function.__module__
     called.__annotations__ = function.__annotations__
-    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    give_signature(called, inspect.signature(function))
     return cast(F, called)
 
 

@@ -28,8 +28,9 @@ from ..errors import (
     again,
     users_line_first,
 )
-from ..frontend.primal import Primal, plain_signature
+from ..frontend.primal import Primal
 from ..frontend.resolve import Meanings, is_made_of, noting, parts_of
+from ..frontend.signatures import plain_signature
 from ..frontend.source import restore_sources, sources_of
 from ..frontend.structures import (
     Structures,

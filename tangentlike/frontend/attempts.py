@@ -17,7 +17,6 @@ exceptions therefore pass.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import operator
 import types
 import warnings
@@ -37,6 +36,7 @@ from .generators import is_generator_function
 from .jumps import contains_jump, without_jumps
 from .owners import is_numerical, is_ours, is_pythons
 from .resolve import Scope
+from .signatures import plain_signature
 from .source import Source, find_definition
 from .survey import Survey, survey
 
@@ -284,7 +284,7 @@ def _arguments(fn: types.FunctionType, call: Call) -> dict[str, Expr] | None:
     """What each parameter gets; None where that is not plain."""
     if any(isinstance(arg, ir.Opaque) for arg in call.args):  # (`*args` among them)
         return None
-    signature = inspect.signature(fn)
+    signature = plain_signature(fn)
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()):
         return None
     try:

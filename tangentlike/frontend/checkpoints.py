@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ..errors import TangentlikeError
 from .owners import mark, mark_of
+from .signatures import plain_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -65,8 +66,7 @@ def checkpoint(fn: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    mark(call, checkpoint=fn)
-    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
+    mark(call, checkpoint=fn, signature=plain_signature(fn))
     return call  # type: ignore[return-value]
 
 

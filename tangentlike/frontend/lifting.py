@@ -31,6 +31,7 @@ from ..runtime.records import attribute_of
 from .keeping import Keeping, binding_counts, bound_by, free_names, names_read, rebound_names
 from .nested import Closure, Define
 from .resolve import Scope
+from .signatures import bare_copy, give_signature, plain_signature
 
 PARTIAL = Ref("functools.partial", functools.partial)
 PARAMETER_KINDS = {
@@ -75,7 +76,7 @@ def stand_in(name: str, lifted: Lifted) -> Ref:
 
     inner.__name__ = inner.__qualname__ = name
     inner.__module__ = lifted.scope.globals.get("__name__", "")
-    inner.__signature__ = signature_of(lifted.function)  # type: ignore[attr-defined]
+    give_signature(inner, signature_of(lifted.function))
     inner.__lifted__ = lifted  # type: ignore[attr-defined]
     return Ref(name, inner)
 
@@ -84,12 +85,8 @@ def copy_of(
     fn: types.FunctionType, signature: inspect.Signature | None = None
 ) -> types.FunctionType:
     """A function object like another one, with its signature or this one."""
-    made = types.FunctionType(
-        fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
-    )
-    made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
-    made.__kwdefaults__ = fn.__kwdefaults__
-    made.__signature__ = signature or inspect.signature(fn, follow_wrapped=False)  # type: ignore[attr-defined]
+    made = bare_copy(fn)
+    give_signature(made, signature or plain_signature(fn))
     return made
 
 

@@ -29,6 +29,7 @@ from ..runtime.stated_types import required_by
 from .checkpoints import inside_checkpoint
 from .owners import is_numerical, mark_of, package_of
 from .resolve import note_derivative
+from .signatures import plain_signature, showing
 
 Wrt = int | str | Sequence[int | str]
 
@@ -84,8 +85,7 @@ class Primal:
         full = plain_signature(self.function)
         if not self.args and not self.kwargs:
             return full
-        bound = functools.partial(self.function, *self.args, **self.kwargs)
-        return inspect.signature(bound)
+        return inspect.signature(functools.partial(showing(full), *self.args, **self.kwargs))
 
     @functools.cached_property
     def free_names(self) -> tuple[str, ...]:
@@ -104,11 +104,6 @@ class Primal:
         """The one that takes the rest of them, if there is one."""
         kinds = {p.kind: p.name for p in self.signature.parameters.values()}
         return kinds.get(inspect.Parameter.VAR_POSITIONAL)
-
-
-def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of the function itself, whatever it says it wraps."""
-    return inspect.signature(function, follow_wrapped=False)
 
 
 _KNOWN: Recent[int, Primal] = Recent(256)  # plain functions seen lately: tl.vjp is called in loops
@@ -435,13 +430,17 @@ def one_line_function(
     return function
 
 
+_SHOWN = {"__wrapped__", "__signature__"}  # (what `inspect.signature` goes by)
+
+
 def as_documented(fn: types.FunctionType) -> types.FunctionType | None:
     """A function with the parameters that a decorated one shows, where itself it takes any:
     `def f(x, k=2.0): return decorated(x, k=k)` for `def wrapper(*args, **kwargs)` made with
-    `functools.wraps`. None where the parameters are its own, or there are starred ones as well.
+    `functools.wraps`, or given a `__signature__`. None where the parameters are its own, or there
+    are starred ones as well.
     """
     taking_any = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if not fn.__code__.co_flags & taking_any or not hasattr(fn, "__wrapped__"):
+    if not fn.__code__.co_flags & taking_any or not _SHOWN & fn.__dict__.keys():
         return None
     params: list[str] = []
     given: list[str] = []

@@ -17,6 +17,7 @@ from ..frontend.lower import Lowered, Scope, plain_helpers, read_once
 from ..frontend.owners import is_installed, is_numpy, is_of_runtime, module_of
 from ..frontend.primal import global_names
 from ..frontend.resolve import note_module_asked
+from ..frontend.signatures import plain_signature
 from ..frontend.survey import Imported
 from ..ir.facts import fact
 from ..ir.kind import Kind, asks_for_namespace, asks_modules
@@ -75,7 +76,7 @@ def _call_of(fn: types.FunctionType) -> Lowered:
     params: list[ir.Param] = []
     args: list[ir.Expr] = []
     kwargs: list[tuple[str, ir.Expr]] = []
-    for p in inspect.signature(fn, follow_wrapped=False).parameters.values():
+    for p in plain_signature(fn).parameters.values():
         if p.kind not in _KINDS:
             raise UnsupportedError(
                 f"`{fn.__name__}` has a rule, and starred parameters",

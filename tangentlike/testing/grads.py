@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import TangentlikeError
-from ..frontend.primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
+from ..frontend.primal import Primal, Wrt, library_path, primal_of, wrt_names
+from ..frontend.signatures import plain_signature
 from ..pytree import leaves
 
 MODES = ("fwd", "rev")

@@ -21,6 +21,7 @@ from ...analysis.structure import Structure, definitely_assigned, structure
 from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpointed
 from ...frontend.lower import Lowered, names_of, reaching, renamed_webs
+from ...frontend.signatures import give_signature
 from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
@@ -108,9 +109,8 @@ class Outlines:
         made = types.FunctionType(_template.__code__, scope.globals, function.name)  # type: ignore[arg-type]
         made.__module__, made.__qualname__ = home.__module__, function.name
         any_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(name, any_kind) for name in function.param_names]
-        )
+        parameters = [inspect.Parameter(name, any_kind) for name in function.param_names]
+        give_signature(made, inspect.Signature(parameters))
         self.lowered[made] = dataclasses.replace(lowered, function=function)
         return made
 

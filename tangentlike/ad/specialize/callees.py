@@ -30,6 +30,7 @@ from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered, names_of
 from ...frontend.owners import mark_of
 from ...frontend.primal import emitted_of
+from ...frontend.signatures import plain_signature
 from ...ir.facts import fact
 from ...ir.identity import ByIdentity
 from ...ir.index import all_names
@@ -54,7 +55,7 @@ def bind(call: ir.Call) -> dict[str, ir.Expr]:
 @ir.of_node
 def _bound(call: ir.Call) -> dict[str, ir.Expr]:
     assert isinstance(call.fn, ir.Ref)
-    signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+    signature = plain_signature(call.fn.obj)
     if any(map(ir.is_starred, call.args)):
         raise UnsupportedError(
             f"how many arguments this call gives `{call.fn.text}` is not known until run time",
@@ -96,7 +97,7 @@ def bind_loosely(call: ir.Call) -> dict[str, ir.Expr]:
     assert isinstance(call.fn, ir.Ref)
     values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
     anything = ir.Display("tuple", tuple(values))
-    return dict.fromkeys(inspect.signature(call.fn.obj, follow_wrapped=False).parameters, anything)
+    return dict.fromkeys(plain_signature(call.fn.obj).parameters, anything)
 
 
 def bind_surely(call: ir.Call) -> dict[str, ir.Expr]:
@@ -107,7 +108,7 @@ def bind_surely(call: ir.Call) -> dict[str, ir.Expr]:
         return bind(call)
     args = itertools.takewhile(lambda arg: not ir.is_starred(arg), call.args)
     try:
-        signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+        signature = plain_signature(call.fn.obj)
         bound = signature.bind_partial(*args, **dict(call.kwargs))
     except (TypeError, ValueError):
         return {}

@@ -13,7 +13,6 @@ and where it may be of several classes there is a branch for each.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,6 +24,7 @@ from ...errors import Place, UnsupportedError
 from ...frontend.lifting import PARTIAL, Lifted, lifted_of, stand_in
 from ...frontend.lower import Lowered, Scope
 from ...frontend.primal import parameter_names
+from ...frontend.signatures import plain_signature
 from ...ir.index import all_names
 from ...ir.names import Names
 from .function_values import is_function, is_partial, unwrapped
@@ -140,7 +140,7 @@ def _parameters(obj: Any) -> list[ir.Param] | None:
     if isinstance(obj, np.ufunc):
         return [ir.Param(name) for name in parameter_names(obj, None)]
     try:
-        found = inspect.signature(obj, follow_wrapped=False).parameters.values()
+        found = plain_signature(obj).parameters.values()
     except (TypeError, ValueError):
         return None
     params = []

@@ -23,6 +23,7 @@ from ... import ir, runtime
 from ...errors import UnsupportedError
 from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered, names_of
+from ...frontend.signatures import plain_signature
 from ...ir.names import Names
 from .bound_methods import with_bound_methods
 from .function_objects import refuse_compared
@@ -344,7 +345,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
         assert isinstance(call.fn, ir.Ref)
         function = lowered.function
         try:
-            signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+            signature = plain_signature(call.fn.obj)
             actuals = signature.bind(*call.args, **dict(call.kwargs)).arguments
         except (TypeError, ValueError):
             return None

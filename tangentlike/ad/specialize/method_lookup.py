@@ -33,6 +33,7 @@ from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
+from ...frontend.signatures import plain_signature
 from ...frontend.structures import (
     OF_NAMEDTUPLES,
     held_by_class,
@@ -419,7 +420,7 @@ def _made_by_factories(cls: type, call: ir.Call) -> frozenset[str]:
     if post_initialiser(cls) is None:
         return frozenset()
     try:
-        given = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
+        given = plain_signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
     except TypeError:
         return frozenset()
     return made_by_factories(cls, given)

@@ -33,6 +33,7 @@ from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
 from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
+from ...frontend.signatures import plain_signature
 from ...frontend.structures import has_own_setter
 from ...ir.facts import fact
 from ...ir.identity import ByIdentity
@@ -634,7 +635,7 @@ class _Desugaring(ir.Rewriter):
             return {}
         bound: dict[str, ir.Expr] = {
             n: ir.Const(p.default)
-            for n, p in inspect.signature(fn, follow_wrapped=False).parameters.items()
+            for n, p in plain_signature(fn).parameters.items()
             if p.default is None or isinstance(p.default, (str, int, float))
         }
         bound.update(_bound(fn, call))
@@ -782,7 +783,7 @@ class _Desugaring(ir.Rewriter):
 def _defaults(fn: Any) -> dict[str, Kind]:
     """What is known of the parameters of a function whose defaults are modules, or None."""
     try:
-        params = inspect.signature(fn, follow_wrapped=False).parameters.items()
+        params = plain_signature(fn).parameters.items()
     except (TypeError, ValueError):
         return {}
     modules = {n: p.default for n, p in params if isinstance(p.default, types.ModuleType)}

@@ -27,6 +27,7 @@ from ...analysis.memory import Effects
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...frontend.owners import carry_over, mark, mark_of
+from ...frontend.signatures import give_signature, plain_signature
 from ...ir.kind import Kind, asks_for_ranks
 from ...ir.names import unused
 from ...runtime import copy, pair_of, require_apart, tangent_of
@@ -95,12 +96,12 @@ def with_given(ref: ir.Ref, given: tuple[ir.Expr, ...], words: Mapping[str, ir.E
 
 def seeds_of(made: Any, function: Any) -> list[str]:
     """The parameters of a derivative that its function has not."""
-    own = inspect.signature(function, follow_wrapped=False).parameters
-    return [n for n in inspect.signature(made, follow_wrapped=False).parameters if n not in own]
+    own = plain_signature(function).parameters
+    return [n for n in plain_signature(made).parameters if n not in own]
 
 
 def positional(fn: Any) -> list[str]:
-    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    parameters = plain_signature(fn).parameters.values()
     return [p.name for p in parameters if p.kind in _POSITIONAL]
 
 
@@ -190,7 +191,7 @@ class Waiting:
     def specialized(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
         """The derivative for arguments of these structures; None if they do not tell enough, or
         if it is being made (a function that takes a derivative of itself)."""
-        own = inspect.signature(self.function, follow_wrapped=False).parameters
+        own = plain_signature(self.function).parameters
         structures = tuple((name, kind) for name, kind in structures if name in own)
         key = (id(self.function), hash(structures))
         if key in _unfinished:
@@ -269,7 +270,7 @@ def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionT
         kind = _POSITIONAL[1] if plain else inspect.Parameter.KEYWORD_ONLY
         words = (f"seed_{k}_to_come" for k in range(seeds))
         parameters = [*own, *(inspect.Parameter(word, kind) for word in words)]
-        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        give_signature(function, signature.replace(parameters=parameters))
     return function
 
 
@@ -303,7 +304,7 @@ def apart(call: ir.Call) -> list[ir.Expr]:
     if not written:
         return []
     try:
-        bound = inspect.signature(fn, follow_wrapped=False).bind(*call.args, **dict(call.kwargs))
+        bound = plain_signature(fn).bind(*call.args, **dict(call.kwargs))
     except TypeError:
         return []
     own = derivation.inner.derived.lowered.function.param_names  # (a seed is only read)

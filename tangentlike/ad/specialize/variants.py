@@ -25,6 +25,7 @@ from ...analysis.operations import is_entered, is_python_function
 from ...errors import UnsupportedError, called_at
 from ...frontend.lifting import PARAMETER_KINDS, copy_of, signature_of
 from ...frontend.lower import Lowered, names_of
+from ...frontend.signatures import give_signature, plain_signature
 from ...ir.identity import ByIdentity
 from ...ir.names import Names
 from .function_objects import FunctionClasses
@@ -235,7 +236,7 @@ class Variants:
             code, known, name = variant.__code__, variant.__globals__, variant.__name__
             twin = types.FunctionType(code, known, name, variant.__defaults__, variant.__closure__)
             twin.__module__, twin.__qualname__ = variant.__module__, variant.__qualname__
-            twin.__signature__ = variant.__signature__  # type: ignore[attr-defined]
+            give_signature(twin, plain_signature(variant))
             self._made[key] = twin
             self.lowered[twin] = self.lowered[variant]
             self.given[twin] = self.given[variant]
@@ -268,7 +269,7 @@ class Variants:
         if not given:
             return dataclasses.replace(call, fn=fn)
         words = dict(call.kwargs)
-        parameters = inspect.signature(original, follow_wrapped=False).parameters
+        parameters = plain_signature(original).parameters
         bound = inspect.signature(call.fn.obj).bind(*call.args, **words).arguments
         leaves = [leaf for value in given.values() for leaf in _leaves(value)]
         values = {n: bound[n] if n in parameters else words.pop(n) for n in leaves}
@@ -378,7 +379,7 @@ def _with_partials(
 
 def _bind(fn: Any, call: ir.Call) -> tuple[inspect.Signature, dict[str, Any]] | None:
     try:
-        signature = inspect.signature(fn, follow_wrapped=False)
+        signature = plain_signature(fn)
         return signature, dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
     except (TypeError, ValueError):
         return None  # refused where the call is differentiated
