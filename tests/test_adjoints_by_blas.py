@@ -229,12 +229,12 @@ MATRICES = real(4, 4) + 0.5, real(4, 4) + 1.0, real(4) + 0.4
     [
         (
             product_by_vector,
-            ["a_bar = np.outer(abx_bar, b @ x)", "b_bar = np.outer(a.T @ abx_bar, x)"],
+            ["return np.outer(abx_bar, b @ x), np.outer(a.T @ abx_bar, x), ab.T @ abx_bar"],
         ),
         (normal_equations, ["a_bar += np.outer(x - a @ w, seed) - np.outer(a @ seed, w)"]),
-        (summed_against, ["a_bar = np.outer(x, b[0])", "x_bar = a @ b[0]", "b_bar[0] = x @ a"]),
+        (summed_against, ["return np.outer(x, b[0]), b_bar, a @ b[0]", "b_bar[0] = x @ a"]),
         (powers, ["-3.0 * a / power / b", "-2.0 / total / total**2"]),
-        (chosen, ["x_bar, b_bar = 2.0 * x, 2.0 * np.where(a > 0.5, b - 0.5, 0.0)"]),
+        (chosen, ["return np.zeros_like(a), 2.0 * np.where(a > 0.5, b - 0.5, 0.0), 2.0 * x"]),
         (in_both_orders, []),
         (written_between, []),
     ],

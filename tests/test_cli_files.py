@@ -219,7 +219,7 @@ def test_check_says_whether_a_file_is_stale(here: Path) -> None:
     del sys.modules["cli_model"]
     done = run(*command)
     assert done.exit_code == 1
-    assert "-    x_bar = " in done.stdout and "sin" in done.stdout
+    assert "-    return " in done.stdout and "sin" in done.stdout
     assert "tangentlike grad cli_model.py:loss -o made.py" in done.stderr
     assert (here / "made.py").read_bytes() == before
 

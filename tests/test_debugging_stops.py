@@ -75,6 +75,21 @@ def test_a_name_without_an_adjoint() -> None:
     assert "No derivative" in caught.value.hint
 
 
+def scaled(w: Any, b: Any) -> Any:
+    scale = np.exp(b)
+    return np.sum((w * w) @ scale)
+
+
+def test_adjoints_that_only_the_return_computes_have_names() -> None:
+    found: list[Any] = []
+    df = tl.value_and_grad(scaled, wrt=(0, 1), example=(W, H))
+    with tl.breakpoint_on_adjoint("b", action=lambda at, g: found.append((at.kind, g))):
+        _, (_, b_bar) = df(W, H)
+    assert [kind for kind, _ in found] == ["Return"] and found[0][1] is b_bar
+    assert [row.names for row in tl.line_map(df).statements][-1] == ()
+    assert "(w_bar, b_bar)" in str(tl.trace(df, W, H))
+
+
 def test_the_debugger_stops_at_the_line(monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
     monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)

@@ -113,11 +113,12 @@ def test_tangents_need_no_comment() -> None:
     assert "#" not in text
 
 
-def test_statement_may_say_its_reason() -> None:
-    copied = ir.Call(ir.Attribute(X, "copy"))
-    why = ir.Origin(Place("model.py", 1, "x[0] = 1.0"), "save", "# the caller keeps its array")
-    text = source(function(ir.Assign("x", copied, why), ret(X)))
-    assert "    x = x.copy()                             # the caller keeps its array\n" in text
+def test_what_is_computed_where_it_is_given_back_quotes_its_line() -> None:
+    given = ir.Return(
+        times(X, Y), ir.Origin(Place("model.py", 1, "y = x * x"), "adjoint", "", "x_bar")
+    )
+    quoted = "    return x * y                             # y = x * x\n"
+    assert source(function(given)) == "def f_grad(x):\n" + quoted
 
 
 def test_headers_are_not_quoted() -> None:

@@ -146,8 +146,8 @@ def log_determinant(x):
 def test_texts_say_each_thing_once() -> None:
     square = (array(3, 3),)
     means = tl.autodiff(column_means, example=square).source
-    assert "x_bar = np.full_like(x, mean_x_seed / x.shape[0])" in means
-    assert "x_bar = transposed_inverse(x)" in tl.grad(log_determinant, example=square).source
+    assert ", np.full_like(x, mean_x_seed / x.shape[0])" in means
+    assert "return transposed_inverse(x)" in tl.grad(log_determinant, example=square).source
 
 
 def masked_reductions(x):

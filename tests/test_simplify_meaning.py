@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tangentlike import ir
-from tangentlike.codegen.optimize import Facts, simplify
+from tangentlike.codegen.optimize import Facts, simplified
 from tangentlike.codegen.optimize.facts import derived
+from tangentlike.codegen.optimize.nest import nest_in_return
 from tangentlike.codegen.print import show
 from tangentlike.errors import TangentlikeError
 from tangentlike.frontend.lower import lower
@@ -69,7 +70,7 @@ def check(fn: Callable[..., Any], arguments: tuple[Any, ...], as_derived: bool =
         functions.append(derived(lowered.function))
     for function in functions:
         known = Facts(temporaries=lowered.temporaries, original=lowered.original)
-        simple = simplify(function, known)
+        simple = nest_in_return(*simplified(function, known))
         assert same(expected, outcome(compiled(simple, fn), arguments)), show(simple)
 
 

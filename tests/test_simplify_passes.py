@@ -11,7 +11,7 @@ from tangentlike.codegen.optimize.coalesce import coalesce_names
 from tangentlike.codegen.optimize.dead import remove_dead_code, tidy_branches
 from tangentlike.codegen.optimize.facts import about_derivatives
 from tangentlike.codegen.optimize.fold import fold_algebra
-from tangentlike.codegen.optimize.nest import nest_single_uses, repeat_short_reads
+from tangentlike.codegen.optimize.nest import nest_in_return, nest_single_uses, repeat_short_reads
 from tangentlike.codegen.optimize.propagate import (
     delay_restores,
     propagate_copies,
@@ -406,6 +406,17 @@ def test_temporaries_nest_again():
     text = "t = x @ w\nu = t + b\np = np.tanh(u)\nreturn p\n"
     expected = "p = np.tanh(x @ w + b)\nreturn p\n"
     assert after(nest_single_uses, text, temporaries="t u") == expected
+
+
+def test_adjoints_are_given_back_where_they_are_computed():
+    text = "# adjoint\nx_bar = w.T @ r_bar\nw_bar = np.outer(r_bar, x)\nreturn w_bar, x_bar\n"
+    assert after(nest_in_return, text) == "return np.outer(r_bar, x), w.T @ r_bar\n"
+    for stays in (
+        "x_bar = A_bar[0] * w\nA_bar[0] = 0.0\nreturn x_bar, A_bar\n",
+        "x_bar = g * w\nreturn x_bar, x_bar\n",
+        f"x_bar = {'g' * 36} * {'w' * 36}\nreturn x_bar, {'y' * 20}\n",
+    ):
+        assert after(nest_in_return, f"# adjoint\n{stays}") == stays
 
 
 def test_ternaries_come_back():

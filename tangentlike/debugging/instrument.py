@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, cast
 
+from .. import ir
 from ..codegen.print import load
 from ..codegen.print.bindings import Binding, Bindings
 from ..codegen.print.module import definitions
@@ -38,6 +39,7 @@ class Operation:
     place: Place | None
     operands: tuple[int, ...] = ()
     column: int = 0
+    role: str = ""  # where it is not that of its statement
 
 
 class Probe:
@@ -146,6 +148,7 @@ class _Writer:
     places: Mapping[ast.AST, Place]
     at: ast.AST = field(default_factory=ast.Pass)  # where the calls that are added stand
     statement: int = -1
+    role: str = ""
     local: frozenset[str] = frozenset()  # the names that are values of the function, no modules
 
     # ----------------------------------------------------------------------- functions
@@ -201,12 +204,24 @@ class _Writer:
                 made.handlers = [self._handler(h) for h in made.handlers]
                 return [start, made]
             case ast.Return() if made.value is not None:
-                self.probe.names[index] = _returned_names(made.value)
-                made.value = self.call("returned", ast.Constant(index), self.value(made.value))
+                given = self.probe.lines.statements[index].given
+                self.probe.names[index] = _returned_names(made.value, given)
+                parts = self._returned(made.value, given) if given else self.value(made.value)
+                made.value = self.call("returned", ast.Constant(index), parts)
                 return [start, made]
             case ast.Break() | ast.Continue() | ast.Raise() | ast.Return():
                 return [start, made]
         return [start, *self._simple(node, made, index)]
+
+    def _returned(self, node: ast.expr, given: ir.Target) -> ast.expr:
+        """What a `return` gives, of which some parts are adjoints."""
+        if isinstance(given, tuple) and isinstance(node, ast.Tuple):
+            made = copy.copy(node)
+            made.elts = list(map(self._returned, node.elts, given))
+            return made
+        self.role = "" if given else "primal"
+        made_part, self.role = self.value(node), ""
+        return made_part
 
     def _handler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         made = copy.copy(node)
@@ -314,7 +329,8 @@ class _Writer:
         node._number = number
         found = None if place is None else user_place(place)
         text = ast.unparse(node)
-        made = Operation(number, self.statement, node, text, found, operands, node.col_offset)
+        column, role = node.col_offset, self.role
+        made = Operation(number, self.statement, node, text, found, operands, column, role)
         self.probe.operations.append(made)
         return number
 
@@ -413,12 +429,16 @@ def _parts(target: ast.expr) -> Iterator[ast.expr]:
                 yield from _parts(target.value)
 
 
-def _returned_names(value: ast.expr) -> tuple[str, ...]:
-    if isinstance(value, ast.Tuple):
-        return tuple(map(_short, value.elts))
-    return (_short(value),)
+def _returned_names(value: ast.expr, given: ir.Target) -> tuple[str, ...]:
+    if isinstance(value, ast.Tuple) and not (given and isinstance(given, str)):
+        return tuple(map(_short, value.elts, given or [""] * len(value.elts)))
+    return (_short(value, given),)
 
 
-def _short(value: ast.expr) -> str:
+def _short(value: ast.expr, given: ir.Target) -> str:
+    if given and isinstance(given, str):
+        return given
     text = ast.unparse(value)
+    if given and isinstance(value, ast.Tuple):
+        text = f"({', '.join(map(_short, value.elts, given))})"
     return text if len(text) <= 24 else "..."

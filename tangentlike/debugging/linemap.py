@@ -34,7 +34,8 @@ class Statement:
     `line` is where it begins, `first` to `last` are its lines with the comment above it (of a
     loop, a branch or a `with` those of the header), `role`
     is "primal", "adjoint", "tangent", "save" or "restore", `place` the user's line it comes
-    from, `names` what it binds or writes, `parent` the index of the statement it stands in.
+    from, `names` what it binds or writes, `given` the adjoints that a `return` computes (nested as
+    what it returns, "" for what it does not), `parent` the index of the statement it stands in.
     """
 
     index: int
@@ -48,6 +49,7 @@ class Statement:
     names: tuple[str, ...]
     parent: int | None
     text: str
+    given: ir.Target = ()
 
     @property
     def is_loop(self) -> bool:
@@ -281,6 +283,7 @@ class _Reader:
             _bound(node),
             parent,
             _without_comment(text),
+            origin.names,
         )
         self.statements.append(made)
         return index

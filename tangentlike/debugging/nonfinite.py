@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -464,7 +464,8 @@ def _back(event: _Event) -> list[_Event]:
 
 def _finding(chain: list[_Event]) -> Finding:
     event = chain[-1]
-    operation, statement = event.operation, event.statement
+    operation, made_by = event.operation, event.statement
+    statement = replace(made_by, role=operation.role or made_by.role)
     place = operation.place or statement.place
     operands = [(text, value) for text, value, _ in event.operands]
     cause = cause_of(operation.node, operands, event.value, place, statement.role)
@@ -488,5 +489,5 @@ def _finding(chain: list[_Event]) -> Finding:
         cause,
         iterations,
         tuple(reversed(callers)),
-        tuple(dict.fromkeys(s for s in way if s is not statement)),
+        tuple(dict.fromkeys(s for s in way if s is not made_by)),
     )

@@ -6,11 +6,12 @@ import os
 import pdb
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from .. import ir
 from ..codegen.print.load import is_emitted
 from ..dispatch.blame import watching
 from ..dispatch.derivation import Derivation
@@ -137,11 +138,19 @@ class _StopProbe(Probe):
         self.stops = stops
 
     def done(self, index: int, *values: Any) -> None:
+        found = zip(self.names.get(index, ()), values, strict=False)
+        self._made(self.lines.statements[index], found)
+
+    def returned(self, index: int, value: Any) -> Any:
         statement = self.lines.statements[index]
+        self._made(statement, _named(statement.given, value))
+        return value
+
+    def _made(self, statement: Statement, found: Iterable[tuple[str, Any]]) -> None:
         if statement.role not in ("adjoint", "restore"):
             return
         stops = self.stops
-        for name, value in zip(self.names.get(index, ()), values, strict=False):
+        for name, value in found:
             stops.adjoints.add(name)
             if not stops.pattern.fullmatch(name):
                 continue
@@ -151,7 +160,16 @@ class _StopProbe(Probe):
             if stops.action is not None:
                 stops.action(statement, value)
             else:
-                _stop_at(sys._getframe(1), statement)
+                _stop_at(sys._getframe(2), statement)
+
+
+def _named(names: ir.Target, value: Any) -> Iterator[tuple[str, Any]]:
+    """The names that the parts of a value would have."""
+    if isinstance(names, str):
+        yield from [(names, value)] if names else []
+        return
+    for name, part in zip(names, value, strict=False):
+        yield from _named(name, part)
 
 
 def _stop_at(frame: FrameType, statement: Statement) -> None:

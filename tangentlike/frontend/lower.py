@@ -303,11 +303,13 @@ def _bound(function: Function) -> list[str]:
 
 
 def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
-    """The Python function behind a function or a bound method."""
+    """The Python function behind a function or a bound method; of a derivative, it before what is
+    done to its text last."""
     fn = getattr(fn, "__func__", fn) if inspect.ismethod(fn) else fn
     if isinstance(fn, types.FunctionType):
         function: types.FunctionType = required_by(fn)[0]
-        return function
+        before = getattr(function, "__before__", None)
+        return function if before is None else before.functions[function.__name__]
     name = getattr(fn, "__name__", type(fn).__name__)
     hint = "Give a derivative rule for it with @tl.rule, or wrap it in a Python function."
     if isinstance(fn, functools.partial):

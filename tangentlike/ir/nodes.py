@@ -173,17 +173,22 @@ Atom = (Var, Const, Ref)
 # ---------------------------------------------------------------------------- statements
 
 
+Target = Union[str, tuple["Target", ...]]
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a statement comes from: the user's line, its part in the result, the rule used.
 
     `role` is "primal", "adjoint", "tangent", "save" or "restore"; in a text that stands by itself
-    also "check", of its arguments.
+    also "check", of its arguments. `names` are those of the adjoints that a `return` computes,
+    nested as what it returns ("" for what it does not).
     """
 
     place: Place
     role: str = "primal"
     rule: str = ""
+    names: Target = ()
 
     @property
     def is_derived(self) -> bool:
@@ -192,9 +197,6 @@ class Origin:
 
 
 DERIVED_ROLES = ("adjoint", "tangent")
-
-
-Target = Union[str, tuple["Target", ...]]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
-from ..codegen.optimize.nest import nest_single_uses
+from ..codegen.optimize.nest import nest_in_return, nest_single_uses
 from ..codegen.optimize.packs import bound_together, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
@@ -60,6 +60,22 @@ TARGETS = ("numpy", "cupy-fused", "numba")
 __all__ = ["Derived", "Request", "derive", "derive_in_any_form"]
 
 
+class Before:
+    """The functions of a derivative before what is done to its text last, made when they are first
+    asked for: they are read where it is differentiated. (One that another process was sent is read
+    as it stands.)"""
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        self.make = make
+
+    @functools.cached_property
+    def functions(self) -> Mapping[str, Any]:
+        return self.make()
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
 @dataclass(frozen=True)
 class Derived:
     """The answer: compiled functions (the main one last), their text, and every stage's text.
@@ -71,7 +87,8 @@ class Derived:
     outside that it names; the parameters that `may_hold_code` are given functions, or what holds
     some (None: there are none outside, either). `given_back` names
     what the function itself gives of what lies outside, and of its parameters, where it is
-    `exposed` to such callers. `real` says that no
+    `exposed` to such callers; `before` gives the functions of `apart`, which are read in the place
+    of its own where these are differentiated. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
     tests: it serves none of which they would decide otherwise.
     """
@@ -94,6 +111,7 @@ class Derived:
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
     given_back: tuple[str, ...] = field(repr=False, compare=False)
+    before: Before = field(repr=False, compare=False)
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
     asked: Deciding = frozenset()
@@ -102,6 +120,7 @@ class Derived:
     def __post_init__(self) -> None:
         for fn in self.functions:
             fn.__lent__ = self.lent  # type: ignore[attr-defined]
+            fn.__before__ = self.before  # type: ignore[attr-defined]
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -136,6 +155,7 @@ class Derived:
             self,
             functions=tuple(fn for fn in functions if fn is not None),
             lowered=replace(self.lowered, scope=scope),
+            before=Before(lambda: again().before.functions),
             touched=moved_refs(self.touched, old, cells),
             meanings=meanings,
             again=again,
@@ -461,7 +481,9 @@ def _finished(
     made = tuple(f if about is None else nest_single_uses(f, about) for f, about in known)
     made = saved_together(made, facts)
     made = stored_first(made, facts)
-    return contracted(made, facts) if request.target == "numpy" else made
+    made = contracted(made, facts) if request.target == "numpy" else made
+    known = ((f, facts.get(f.name)) for f in made)
+    return tuple(f if about is None else nest_in_return(f, about) for f, about in known)
 
 
 def _compilable(
@@ -471,8 +493,9 @@ def _compilable(
     build: Builder,
     facts: Mapping[str, Facts],
 ) -> tuple[ir.Function, ...]:
-    """The functions as Numba takes them, for the target that asks for that; for the others as a
-    person would write them (Numba infers the types of lists one by one)."""
+    """The functions as they run: as Numba takes them, for the target that asks for that; for the
+    others as a person would write them (Numba infers the types of lists one by one)."""
+    functions = _finished(functions, request, facts)
     if request.target != "numba":
         return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered
@@ -491,6 +514,10 @@ def _fused(
     made, own = fused(functions, build.facts, scopes)
     build.scopes.update(own)
     return made
+
+
+def _loaded(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope]) -> Mapping[str, Any]:
+    return load(emit(module, scope, scopes))
 
 
 def _lent(
@@ -547,7 +574,6 @@ def _derived(
         asked = frozenset(build.methods.asked)
         run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
-        run.made = _finished(run.made, request, facts)
         run.made = _compilable(run.made, request, lowered.scope, build, facts)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
@@ -573,6 +599,7 @@ def _derived(
             build.scopes,
             meanings,
             build.given_back(lowered, given) if request.exposed else (),
+            Before(functools.partial(_loaded, apart, lowered.scope, build.scopes)),
             build.real,
             build.record,
             asked,

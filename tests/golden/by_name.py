@@ -22,5 +22,4 @@ def by_name_grad(w, x, name):
     part_product_bar = broadcast_like(sum_part_product_bar, part_product)
     product_bar = part_bwd(part_tape, part_product_bar)
     w_bar += unbroadcast(product_bar * x, w)
-    x_bar = unbroadcast(product_bar * w, x)
-    return w_bar, x_bar
+    return w_bar, unbroadcast(product_bar * w, x)

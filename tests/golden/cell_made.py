@@ -18,9 +18,7 @@ def Cell_fwd(w, u):
 
 def Cell_bwd(tape, self_seed):
     (tanh_w,) = tape
-    u_bar = self_seed.u
-    w_bar = self_seed.w * (1.0 - tanh_w * tanh_w)  # self.w = np.tanh(w)
-    return w_bar, u_bar
+    return self_seed.w * (1.0 - tanh_w * tanh_w), self_seed.u  # self.w = np.tanh(w)
 
 
 def Cell_step_fwd(self, x):

@@ -15,9 +15,7 @@ def cell_bwd(tape, product_seed):
     h, w, z, sin_z = tape
     z_bar = product_seed * sin_z + product_seed * z * np.cos(z)  # return z * np.sin(z)
     wh_bar = z_bar * (1.0 - z * z)           # z = np.tanh(w @ h + x)
-    w_bar = matmul_bar_a(wh_bar, w, h)
-    h_bar = matmul_bar_b(wh_bar, w, h)
-    return h_bar, w_bar
+    return matmul_bar_b(wh_bar, w, h), matmul_bar_a(wh_bar, w, h)
 
 
 def checkpointed_cell_fwd(h, w, x):

@@ -58,6 +58,4 @@ def kept_functions_grad(w, b, x):
             f_bar = zeros_like(f)
             f_bar.b = accumulate(f_bar.b, unbroadcast(total_bar, b2))
         add_at(parts_bar, i, f_bar)
-    b_bar = parts_bar[1].b
-    w_bar = parts_bar[0].w
-    return w_bar, b_bar
+    return parts_bar[0].w, parts_bar[1].b

@@ -25,6 +25,4 @@ def leapfrog_grad(q: float, p: float, n: int):
         s_bar.q += total_bar
         s_bar.q -= 0.1 * p_bar * np.cos(s.q)  # p = s.p - 0.1 * np.sin(s.q)
         s_bar.p += p_bar
-    q_bar = s_bar.q                          # s = State(q, p)
-    p_bar = s_bar.p
-    return q_bar, p_bar
+    return s_bar.q, s_bar.p                  # s = State(q, p)

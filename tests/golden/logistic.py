@@ -11,5 +11,4 @@ def logistic_value_and_grad(w, x, y):
     # return np.mean(np.logaddexp(0.0, z) - y * z)
     difference_bar = 1.0 / y.size
     z_bar = difference_bar * exp_of_difference(z, logaddexp) - difference_bar * y
-    w_bar = x.T @ z_bar                      # z = x @ w
-    return np.mean(logaddexp - y * z), w_bar
+    return np.mean(logaddexp - y * z), x.T @ z_bar  # z = x @ w

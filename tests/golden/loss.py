@@ -10,6 +10,4 @@ def loss_grad(w, b, x, y):
     r_bar = 2.0 * r                          # return np.sum(r * r)
     p_bar = unbroadcast(r_bar, p)            # r = p - y
     total_bar = p_bar * (1.0 - p * p)        # p = np.tanh(x @ w + b)
-    b_bar = unbroadcast(total_bar, b)
-    w_bar = matmul_bar_b(total_bar, x, w)
-    return w_bar, b_bar
+    return matmul_bar_b(total_bar, x, w), unbroadcast(total_bar, b)

@@ -14,5 +14,4 @@ def loss_grad_jvp(w, b, x, y, w_dot, b_dot):
     b_bar = np.sum(total_bar, axis=0)
     b_bar_dot = np.sum(total_bar_dot, axis=0)
     w_bar = x.T @ total_bar
-    w_bar_dot = x.T @ total_bar_dot
-    return (w_bar, b_bar), (w_bar_dot, b_bar_dot)
+    return (w_bar, b_bar), (x.T @ total_bar_dot, b_bar_dot)

@@ -18,6 +18,4 @@ def loss_grad_vjp(w, b, x, y, y_bar):
     r_bar2 = 2.0 * r_bar_bar                 # r_bar = 2.0 * r
     p_bar += r_bar2                          # r = p - y
     total_bar2 = p_bar * (1.0 - p * p)       # p = np.tanh(x @ w + b)
-    b_bar2 = np.sum(total_bar2, axis=0)
-    w_bar2 = x.T @ total_bar2
-    return (w_bar, b_bar), (w_bar2, b_bar2)
+    return (w_bar, b_bar), (x.T @ total_bar2, np.sum(total_bar2, axis=0))

@@ -10,5 +10,4 @@ def loss_grad_jvp(w, b, x, y, w_dot, b_dot):
     r_bar_dot = 2.0 * p_dot
     total_bar_dot = (1.0 - p * p) * r_bar_dot - 2.0 * r_bar * (p * p_dot)
     b_bar_dot = np.sum(total_bar_dot, axis=0)
-    w_bar_dot = x.T @ total_bar_dot
-    return w_bar_dot, b_bar_dot
+    return x.T @ total_bar_dot, b_bar_dot

@@ -21,5 +21,4 @@ def loss_grad_jvp_jvp(w, b, x, y, w_dot, b_dot, w_dot2, b_dot2):
     product3_dot = product * product2_dot + product2 * (p_dot * p_dot2 + p * p_dot_dot)
     total_bar_dot_dot = product_dot - product3_dot
     b_bar_dot_dot = np.sum(total_bar_dot_dot, axis=0)
-    w_bar_dot_dot = x.T @ total_bar_dot_dot
-    return w_bar_dot_dot, b_bar_dot_dot
+    return x.T @ total_bar_dot_dot, b_bar_dot_dot

@@ -7,5 +7,4 @@ def loss_jvp(w, b, x, y, w_dot):
     p_dot = (1.0 - p * p) * (x @ w_dot)
     r = p - y
     r_dot = broadcast_like(p_dot, r)
-    sum_product_dot = 2.0 * np.sum(r * r_dot)
-    return np.sum(r * r), sum_product_dot
+    return np.sum(r * r), 2.0 * np.sum(r * r_dot)

@@ -9,6 +9,4 @@ def loss_grad(w, b, x, y):
     # adjoint
     r_bar = 2.0 * r                          # return np.sum(r * r)
     total_bar = r_bar * (1.0 - p * p)        # p = np.tanh(x @ w + b)
-    b_bar = np.sum(total_bar, axis=0)
-    w_bar = x.T @ total_bar
-    return w_bar, b_bar
+    return x.T @ total_bar, np.sum(total_bar, axis=0)

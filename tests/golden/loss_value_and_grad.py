@@ -9,5 +9,5 @@ def loss_value_and_grad(w, b, x, y):
     # adjoint
     r_bar = 2.0 * r                          # return np.sum(r * r)
     p_bar = unbroadcast(r_bar, p)            # r = p - y
-    w_bar = matmul_bar_b(p_bar * (1.0 - p * p), x, w)  # p = np.tanh(x @ w + b)
-    return np.sum(r * r), w_bar
+    # p = np.tanh(x @ w + b)
+    return np.sum(r * r), matmul_bar_b(p_bar * (1.0 - p * p), x, w)

@@ -30,5 +30,4 @@ def nested_target_grad(x, y):
         add_at(parts_bar[i][1][1], 0, c_bar)
     parts2_bar = parts_bar[0]
     parts4_bar = parts_bar[1][1]
-    x_bar = parts4_bar[0] + parts4_bar[1][0] + parts2_bar[0] + parts2_bar[1][0] * y
-    return x_bar
+    return parts4_bar[0] + parts4_bar[1][0] + parts2_bar[0] + parts2_bar[1][0] * y

@@ -51,5 +51,4 @@ def seen_at_the_call_grad(a, x):
         total_bar = unbroadcast(total_bar, total)
         k_bar = euler_bwd(euler_tape, euler_partial_bar)
         add_at(parts_bar, i, k_bar)
-    a_bar = accumulate(a_bar, parts_bar[2])
-    return a_bar
+    return accumulate(a_bar, parts_bar[2])

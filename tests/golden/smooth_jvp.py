@@ -10,5 +10,4 @@ def smooth_jvp(a: np.ndarray, steps, a_dot: np.ndarray):
         product_dot = 0.5 * (a[2:] * a_dot[:-2] + a[:-2] * a_dot[2:])
         a[1:-1] += 0.5 * (a[:-2] * a[2:])
         a_dot[1:-1] += product_dot
-    sum_a_dot = np.sum(a_dot)
-    return np.sum(a), sum_a_dot
+    return np.sum(a), np.sum(a_dot)

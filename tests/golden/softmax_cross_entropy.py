@@ -29,6 +29,5 @@ def softmax_cross_entropy_grad(w, b, x, labels):
     scores_bar = unbroadcast(scores2_bar, scores)
     max_scores_bar = -unbroadcast(scores2_bar, max_scores)
     scores_bar = scores_bar + max_scores_bar * extremum_share(scores, max_scores, 1)
-    b_bar = unbroadcast(scores_bar, b)       # scores = x @ w + b
-    w_bar = matmul_bar_b(scores_bar, x, w)
-    return w_bar, b_bar
+    # scores = x @ w + b
+    return matmul_bar_b(scores_bar, x, w), unbroadcast(scores_bar, b)

@@ -16,10 +16,8 @@ def f_bwd(tape, product2_seed):
     scale, ts, sum_ts, product, get_options = tape
     # return sum(ts) * scale * options.get("extra", 1.0)
     product_bar = unbroadcast(product2_seed * get_options, product)
-    scale_bar = unbroadcast(product_bar * sum_ts, scale)
     ts_bar = sum_items_bar(unbroadcast(product_bar * scale, sum_ts), ts)
-    ts_1_bar = ts_bar[1]
-    return ts_1_bar, scale_bar
+    return ts_bar[1], unbroadcast(product_bar * sum_ts, scale)
 
 
 def f_fwd2(ts_0, *, scale=None, extra):
@@ -35,8 +33,7 @@ def f_bwd2(tape, product2_seed):
     scale, sum_ts, product, get_options = tape
     # return sum(ts) * scale * options.get("extra", 1.0)
     product_bar = unbroadcast(product2_seed * get_options, product)
-    scale_bar = unbroadcast(product_bar * sum_ts, scale)
-    return scale_bar
+    return unbroadcast(product_bar * sum_ts, scale)
 
 
 def f_fwd3(ts_0, *, scale=None):
@@ -52,10 +49,8 @@ def f_bwd3(tape, product2_seed):
     scale, ts, sum_ts, product, get_options = tape
     # return sum(ts) * scale * options.get("extra", 1.0)
     product_bar = unbroadcast(product2_seed * get_options, product)
-    scale_bar = unbroadcast(product_bar * sum_ts, scale)
     ts_bar = sum_items_bar(unbroadcast(product_bar * scale, sum_ts), ts)
-    ts_0_bar = ts_bar[0]
-    return ts_0_bar, scale_bar
+    return ts_bar[0], unbroadcast(product_bar * sum_ts, scale)
 
 
 def euler_fwd(y, h, steps, *, f_scale):
@@ -97,5 +92,4 @@ def starred_inside_grad(a, x):
     f_scale_part = f_bwd2(f_tape2, unbroadcast(total_bar, partial2_x))
     f_scale_bar = accumulate(f_scale_bar, f_scale_part)
     a_bar, f_scale_part2 = f_bwd(f_tape, partial_x_bar)
-    a_bar = accumulate(a_bar, accumulate(f_scale_bar, f_scale_part2))
-    return a_bar
+    return accumulate(a_bar, accumulate(f_scale_bar, f_scale_part2))

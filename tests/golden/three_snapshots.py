@@ -74,9 +74,6 @@ def three_snapshots_loop_bwd(tape, state_bar):
 
 
 def three_snapshots_grad(w, h, xs):
-    # primal
     s = 0.0
     (h2, s2), three_snapshots_loop_tape = three_snapshots_loop_fwd(w, h, xs, s)
-    # adjoint
-    w_bar = three_snapshots_loop_bwd(three_snapshots_loop_tape, (zeros_like(h2), 1.0))
-    return w_bar
+    return three_snapshots_loop_bwd(three_snapshots_loop_tape, (zeros_like(h2), 1.0))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 from ... import ir
+from ...errors import Place
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
 from .algebra import DIV, NEG
@@ -37,6 +39,21 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
     return y
     """
     return _Nesting(function, facts).rewritten(function)
+
+
+def nest_in_return(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write adjoints that are only given back in the `return`: those of one line of the user's,
+    which is quoted there. The last thing done to a function before neighbours share a line.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> f = derived(program("r_bar = 2.0 * r; w_bar = x.T @ r_bar; return v, w_bar"))
+    >>> print(show(nest_in_return(f, Facts()).body))
+    r_bar = 2.0 * r
+    return v, x.T @ r_bar
+    """
+    return _InReturn(function, facts).rewritten(function)
 
 
 class _Nesting(Asking):
@@ -183,6 +200,53 @@ class _Nesting(Asking):
         if not source.origin.is_derived and any(e.fixed for e in effects):
             return False
         return self.can_move(effect, effects)
+
+
+class _InReturn(_Nesting):
+    """The same for the statement that ends a function, and for nothing else. One line is `quoted`
+    beside it: that of the first adjoint that moves there."""
+
+    quoted: Place | None = None
+
+    def block(self, block: ir.Block) -> ir.Block:
+        if not block or not isinstance(block[-1], ir.Return):
+            return block
+        (*before, end), old = super().block(block), block[-1]
+        if end is old or not isinstance(end, ir.Return):
+            return block
+        names = _gone(old.value, end.value)
+        place = self.quoted or old.origin.place
+        origin = dataclasses.replace(end.origin, place=place, names=names)
+        return (*before, dataclasses.replace(end, origin=origin))
+
+    def _may_move(self, stmt: ir.Assign) -> bool:
+        name = stmt.target
+        return isinstance(name, str) and name not in self.pinned and stmt.origin.is_derived
+
+    def _into(self, stmt: ir.Stmt, known: ir.Stmt, name: str, slot: int, slots: Any) -> Any:
+        new = super()._into(stmt, known, name, slot, slots)
+        place = slots[slot].origin.place
+        if new is not None and place != self.function.place:
+            self.quoted = place
+        return new
+
+    def _readable(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
+        if not isinstance(stmt, ir.Return):
+            return False
+        place, quoted = source.origin.place, self.quoted
+        if quoted is None or place == self.function.place:
+            return True
+        return (place.file, place.line) == (quoted.file, quoted.line)
+
+
+def _gone(old: ir.Expr | None, new: ir.Expr | None) -> ir.Target:
+    """The names in the place of which a `return` has other values now, nested as they are."""
+    match old, new:
+        case ir.Display(form="tuple", items=items), ir.Display(form="tuple", items=others):
+            return tuple(itertools.starmap(_gone, zip(items, others, strict=True)))
+        case ir.Var(name), _ if old != new:
+            return name
+    return ""
 
 
 def _repeats(stmt: ir.Stmt, name: str) -> bool:

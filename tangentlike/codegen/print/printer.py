@@ -395,9 +395,7 @@ class _Layout:
                 quoted = quoted if self._quotes_only(stmt, quoted) else None
             else:
                 texts = folding.statement(node, self.printer, pad)
-                if stmt.origin.rule.startswith("# "):
-                    texts = _commented(texts, stmt.origin.rule[2:], pad)
-                elif self._wants_comment(stmt) and place != quoted:
+                if self._wants_comment(stmt) and place != quoted:
                     texts = _commented(texts, place.text, pad)
                 for text in texts:
                     yield Line(text, stmt.origin)
@@ -405,8 +403,11 @@ class _Layout:
                     quoted = place
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
-        """Headers that the result repeats are not quoted beside what belongs to them."""
-        if stmt.origin.role not in self.quoted or isinstance(stmt, (ir.Return, ir.Break)):
+        """Headers that the result repeats are not quoted beside what belongs to them, and what is
+        given back only where it is computed there."""
+        if stmt.origin.role not in self.quoted or isinstance(stmt, ir.Break):
+            return False
+        if isinstance(stmt, ir.Return) and not stmt.origin.names:
             return False
         return not stmt.origin.place.text.startswith(("for ", "while ", "def ", "async ", "try:"))
 
