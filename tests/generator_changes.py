@@ -364,6 +364,10 @@ AGAIN = Subject(
         ),
         ("p = list(itertools.accumulate(<V>, lambda x1, x2: x1 * 0.5 + x2))", "<Y> = p[1] * p[-1]"),
         ("<Y> = 0.1 * sum(itertools.starmap(operator.mul, zip(<V>, <W>)))",),
+        ("<Y> = 0.1 * sum(itertools.accumulate((x1 * <S> for x1 in <V>), operator.mul))",),
+        ("<Y> = 0.1 * sum(x1 * x2 for x1, x2 in itertools.pairwise(x3 * x3 for x3 in <V>))",),
+        ("<X> = <W> * sum(itertools.chain((bent(x1) for x1 in (<V>, <W>)), (<S>,)))",),
+        ("p = dict.fromkeys('uw', <V> * 1.0)", "p['u'] *= <S>", "<X> = p['w'] * 0.5"),
         (
             "for k1, q in itertools.groupby(range(4), key=lambda k2: k2 // 2):",
             "    for k2 in q:",

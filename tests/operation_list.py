@@ -491,6 +491,7 @@ DIFFERENTIATED: list[tuple[str, str, tuple[int, ...], str, str]] = [
     ("apply_along_axis", "np.apply_along_axis(lambda t: t**2, 1, x)", (3, 4), "no", "yes"),
     ("apply_over_axes", "np.apply_over_axes(np.sum,x,[0])", (5,), "no", "yes"),
     ("vectorize", "np.vectorize(lambda t:t*t)(x)", (5,), "yes", "yes"),
+    ("fromiter", "np.fromiter((t * t for t in x), float)", (5,), "no", "no"),
     ("linspace", "np.linspace(x[0],x[1],4)", (5,), "yes", "yes"),
     ("logspace", "np.logspace(x[0],x[1],4)", (5,), "no", "yes"),
     ("geomspace", "np.geomspace(x[0],x[1],4)", (5,), "no", "yes"),
@@ -1435,13 +1436,6 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
         "pass",
         "pass",
         "gives arrays of objects; use np.vectorize or plain array arithmetic",
-    ),
-    (
-        "fromiter",
-        "np.fromiter((t * t for t in x), float)",
-        "pass",
-        "pass",
-        "use np.array of a list",
     ),
     (
         "asmatrix",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -470,3 +471,35 @@ def groups_beside_writes(x):
 
 def test_groups_of_a_range_while_something_is_written():
     tl.check_grads(groups_beside_writes, (np.linspace(0.5, 1.0, 6),))
+
+
+GENERATED = {
+    "products": lambda x: sum(itertools.accumulate((v * v for v in x), operator.mul)),
+    "sums": lambda x: sum(itertools.accumulate(v * v for v in x)),
+    "chain": lambda x: sum(itertools.chain((v * v for v in x), x[:2])),
+    "flattened": lambda x: sum(itertools.chain.from_iterable([v * v, v] for v in x)),
+    "pairwise": lambda x: sum(a * b for a, b in itertools.pairwise(v * v for v in x)),
+    "every pair": lambda x: sum(a * b for a, b in itertools.product((v * v for v in x), repeat=2)),
+    "pairs": lambda x: sum(a * b for a, b in itertools.combinations((v * v for v in x), 2)),
+    "longest": lambda x: sum(a * b for a, b in itertools.zip_longest((v * v for v in x), x[:3])),
+    "array": lambda x: np.sum(np.fromiter((v * v for v in x), float, 2) * x[1:]),
+}
+
+
+@pytest.mark.parametrize("name", one_in(3, tuple(GENERATED)))
+def test_generator_expressions_that_iterators_go_through(name: str) -> None:
+    tl.check_grads(GENERATED[name], (np.array([0.4, 0.9, -0.3]),), order=2)
+
+
+def test_what_an_iterator_need_not_go_through_is_not_made():
+    def first_only(x):
+        log = []
+
+        def noted(v):
+            log.append(v)
+            return v * v
+
+        return sum(itertools.islice((noted(v) for v in x), 1)) * len(log)
+
+    with pytest.raises(tl.UnsupportedError, match="is called within"):
+        tl.grad(first_only)(np.array([0.4, 0.9]))

@@ -19,6 +19,7 @@ from tangentlike.ad.context import Context
 from tangentlike.ad.normalize.common import share_loads
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.api.handback import Operator
 from tangentlike.codegen.optimize.coalesce import plainly_named
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.print import show
@@ -131,6 +132,33 @@ def test_a_second_derivative_makes_no_gradient_that_no_call_runs() -> None:
         matrix = tl.hessian(f)(x)
     assert len(made) == 1  # (the gradient is that of the product)
     assert np.allclose(matrix @ v, exact)
+
+
+def squashed(v: Any) -> Any:
+    return v / (1.0 + v)
+
+
+def test_a_derivative_is_made_for_the_arguments_of_a_call_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it calls is known to the run alone: it was made for them again in 100 rounds."""
+
+    def f(x: Any) -> Any:
+        return sum(
+            (np.tanh if key == "g" else squashed)(v) for key, v in {"f": x, "g": 2 * x}.items()
+        )
+
+    made: list[Any] = []
+    for_structures = Operator.for_structures
+
+    def noted(self: Operator, function: Any, required: Any) -> Any:
+        made.append(required)
+        return for_structures(self, function, required)
+
+    monkeypatch.setattr(Operator, "for_structures", noted)
+    second = tl.grad(lambda y: tl.grad(f)(y))(0.5)
+    np.testing.assert_allclose(second, -2 / 1.5**3 - 8 * np.tanh(1.0) / np.cosh(1.0) ** 2)
+    assert len(made) < 8
 
 
 class Layer:

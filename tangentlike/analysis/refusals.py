@@ -564,7 +564,6 @@ _ADVICE = {
     "histogramdd": _HISTOGRAM,
     "fromfunction": "write the function of np.indices(shape)",
     "frompyfunc": "it gives arrays of objects; use np.vectorize or plain array arithmetic",
-    "fromiter": "use np.array of a list",
     "ndarray.resize": "use y = np.resize(y, shape), or np.zeros and a store",
     "ndarray.setfield": _OF_TYPES,
     "ndarray.getfield": _OF_TYPES,
@@ -583,8 +582,8 @@ _ADVICE = {
 def advice(name: str) -> str:
     """A sentence for a refusal, or "".
 
-    >>> advice("np.fromiter"), advice("np.no_such_thing")
-    ('Instead: use np.array of a list. ', '')
+    >>> advice("np.fromfunction"), advice("np.no_such_thing")
+    ('Instead: write the function of np.indices(shape). ', '')
     """
     if name.startswith("torch."):
         return "Instead: call the function of `xp = array_api_compat.array_namespace(x)`. "

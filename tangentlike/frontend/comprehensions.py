@@ -18,19 +18,31 @@ import numpy as np
 
 from .. import ir
 from ..runtime.iterators import require_again
+from ..runtime.records import attribute_of
 from .nested import Closure, Walrus
 from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
 from .owners import is_operation
 
-# What a generator expression may be handed to as a list, and the place of that argument: they take
-# all items at once.
+# What a generator expression may be handed to as a list, and the places of such arguments: they
+# take all items at once.
+_FIRST, _EACH = slice(1), slice(None)
 _CONSUMERS = {
-    **{id(fn): 0 for fn in (sum, list, tuple, min, max, sorted, dict, set, frozenset)},
-    **{id(fn): 0 for fn in (math.prod, math.fsum, np.fromiter, deque)},
-    id(functools.reduce): 1,
+    **{id(fn): _FIRST for fn in (sum, list, tuple, min, max, sorted, dict, set, frozenset)},
+    **{id(fn): _FIRST for fn in (math.prod, math.fsum, np.fromiter, deque)},
+    id(functools.reduce): slice(1, 2),
+    id(itertools.product): _EACH,
+    **{id(fn): _FIRST for fn in (itertools.combinations, itertools.permutations)},
+    id(itertools.combinations_with_replacement): _FIRST,
 }
 _FILLED = ("extend", "update")  # methods that do the same
 _SIDE_BY_SIDE = (ir.Ref("enumerate", enumerate), ir.Ref("zip", zip))
+# The iterators that are through with all that they go through when the last item is taken of them,
+# and the places of that.
+_GOING_THROUGH = {
+    **{id(fn.obj): _EACH for fn in _SIDE_BY_SIDE},
+    **{id(fn): _EACH for fn in (itertools.chain, itertools.zip_longest)},
+    **{id(fn): _FIRST for fn in (itertools.accumulate, itertools.pairwise)},
+}
 # Built-ins whose result carries no derivative.
 _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
 
@@ -102,13 +114,10 @@ def consumed(call: ir.Call) -> ir.Call:
     `sum(x * x for x in xs)`."""
     match call:
         case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in _CONSUMERS:
-            place = _CONSUMERS[id(obj)]
+            return _with_taken(call, _CONSUMERS[id(obj)])
         case ir.Call(fn=ir.Attribute(_, method), args=(_,)) if method in _FILLED:
-            place = 0
-        case _:
-            return call
-    items = tuple(map(_taken, call.args[place : place + 1]))
-    return _with_args(call, (*call.args[:place], *items, *call.args[place + 1 :]))
+            return _with_taken(call, _FIRST)
+    return call
 
 
 def _is_endless(clause: Clause) -> bool:
@@ -117,19 +126,24 @@ def _is_endless(clause: Clause) -> bool:
     return isinstance(clause.iter, ir.Call) and getattr(clause.iter.fn, "obj", None) in endless
 
 
-def _with_args(call: ir.Call, args: tuple[ir.Expr, ...]) -> ir.Call:
+def _with_taken(call: ir.Call, places: slice) -> ir.Call:
+    args = list(call.args)
+    args[places] = map(_taken, args[places])
     same = all(new is old for new, old in zip(args, call.args, strict=True))
-    return call if same else replace(call, args=args)
+    return call if same else replace(call, args=tuple(args))
 
 
 def _taken(items: ir.Expr) -> ir.Expr:
-    """What is gone through at once, with lists for generator expressions, those in a `zip` or an
-    `enumerate` too."""
+    """What is gone through at once, with lists for generator expressions, those that a `zip`, an
+    `enumerate` or an `itertools.accumulate` goes through too."""
     if isinstance(items, Comprehension) and _carrying(items):
         return items if any(map(_is_endless, items.clauses)) else taken_whole(items)
-    if not isinstance(items, ir.Call) or items.fn not in _SIDE_BY_SIDE or items.kwargs:
+    if not isinstance(items, ir.Call) or not isinstance(items.fn, ir.Ref):
         return items
-    return _with_args(items, tuple(map(_taken, items.args)))
+    obj = items.fn.obj
+    each_of_one = attribute_of(obj, "__self__", None) is itertools.chain  # (`from_iterable`)
+    places = _FIRST if each_of_one else _GOING_THROUGH.get(id(obj))
+    return items if places is None else _with_taken(items, places)
 
 
 def loop(

@@ -51,6 +51,7 @@ _PROGRAMS = (
     ("programs", "optimize_", "scipy.optimize"),
     ("programs", "integrate_", "scipy.integrate"),
     ("programs", "sample_", "statistics"),
+    ("programs", "dict_", "builtins.dict"),
     ("programs", "signature_", "inspect.Signature"),
     ("programs", "bound_", "inspect.BoundArguments"),
     ("options", "", "numpy.emath"),

@@ -48,6 +48,18 @@ def apply_over_axes(func, a, axes):
     return result
 
 
+def fromiter(iter, dtype, count=-1):
+    items = list(iter)
+    return np.array(items if count < 0 else items[:count], dtype)
+
+
+def dict_fromkeys(iterable, value=None):
+    made = {}
+    for key in iterable:
+        made[key] = value
+    return made
+
+
 def vectorized(pyfunc, x):
     entries = []
     for entry in np.ravel(x):

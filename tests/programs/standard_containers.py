@@ -157,7 +157,18 @@ def extended_in_place(x):
     return np.sum(q[1] * q[2] ** 2 + q[3])
 
 
+def one_value_for_all_keys(x):
+    weights = {"a": x, "b": np.sin(x)}
+    sums = dict.fromkeys(weights, 0.0)
+    for key in weights:
+        sums[key] += np.sum(weights[key])
+    shared = dict.fromkeys("pq", x * x)
+    shared["p"] *= np.cos(x)  # (which `q` has, too)
+    return sums["a"] * sums["b"] + np.sum(shared["q"])
+
+
 PROGRAMS = [
+    Program(one_value_for_all_keys, _vector),
     Program(put_in_front, _vector),
     Program(turned, _vector),
     Program(turned_while_bounded, _vector),

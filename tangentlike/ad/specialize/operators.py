@@ -189,8 +189,8 @@ class Waiting:
     emitted = inner
 
     def specialized(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
-        """The derivative for arguments of these structures; None if they do not tell enough, or
-        if it is being made (a function that takes a derivative of itself)."""
+        """The derivative for arguments of these structures; None if it is this one, if they do not
+        tell enough, or if it is being made (a function that takes a derivative of itself)."""
         own = plain_signature(self.function).parameters
         structures = tuple((name, kind) for name, kind in structures if name in own)
         key = (id(self.function), hash(structures))
@@ -204,7 +204,10 @@ class Waiting:
             return None
         finally:
             _unfinished.discard(key)
-        return ir.Ref(made.__tangentlike__.emitted.__name__, made)
+        found = made.__tangentlike__
+        if found.derive() is operator.derive():
+            return None
+        return ir.Ref(found.emitted.__name__, made)
 
     def given(self, call: ir.Call, specialized: ir.Ref) -> ir.Call:
         """A call of it, as one of what took its place: by the names that this has for seeds."""
