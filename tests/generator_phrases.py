@@ -96,11 +96,13 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("p = {}", "p.setdefault('u', []).append(<S>)", "p['u'].append(<T>)", "<Y> = p['u'][1] * 0.5"),
     ("p = {'u': <S>, 'w': <T>}", "u0 = p.pop('u')", "<Y> = u0 * sum(p.values())"),
     ("p = {'u': {'w': <V>}}", "p['u']['z'] = <E>", "<X> = p['u']['w'] - p['u']['z']"),
+    ("p = {'u': 2.0, 'w': <S>}", "<X> = (<V> - 1.5) ** p['u'] * p['w']"),
     # namedtuples and dataclasses
     ("p = Pair(<V>, <S>)", "<X> = p.left * p.right", "<Y> = p[1] * 0.5"),
     ("p = Pair(left=<V>)._replace(right=<T>)", "q, u0 = p", "<X> = q * u0"),
     ("p = Pair(Pair(<V>), <S>)", "<X> = p.left.left * p.left.right + p.right"),
     ("p = Cell(<V>)", "p.b = <S>", "p.w = p.w * p.b", "<X> = p.w + p.b"),
+    ("p = Cell(3.0, <S>)", "<X> = 0.1 * (<V> - 1.5) ** p.w * p.b", "p.w = <T>"),
     ("p = Cell(<V>, b=<T>)", "q = dataclasses.replace(p, b=p.b * 0.5)", "<X> = q.w * q.b"),
     ("p = [Cell(<V>, <S>), Cell(<W>, <T>)]", "for q in p:", "    <X> = q.w * q.b"),
     ("p = Unit(<S>)", "q = Unit(<T>, out=np.sin)", "<X> = p(<V>) + q(<W>)"),

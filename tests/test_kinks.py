@@ -5,6 +5,7 @@ Each row: the text of the table, a program, where, and the derivative in reverse
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,41 @@ def test_kink(text: str, fn: Callable[..., Any], x: Any, expected: Any) -> None:
             slope = np.sum(direction * np.asarray(expected))
             np.testing.assert_allclose(tl.jvp(fn, (x,), (direction,))[1], slope, atol=1e-14)
     assert f"| {text}" in PAGE.read_text()
+
+
+class Law:
+    def __init__(self) -> None:
+        self.power = 3.0
+
+
+def by_a_field(x: Any) -> Any:
+    law = Law()
+    y = np.sum(x**law.power)
+    law.power = x[1]
+    return y * law.power
+
+
+def by_an_entry(x: Any) -> Any:
+    law = {"power": 3.0, "scale": x[1]}
+    return np.sum(np.power(x, law["power"])) * law["scale"] + math.pow(x[0], law["power"])
+
+
+def by_an_array(x: Any) -> Any:
+    return np.sum(x ** np.array([2.0, x[1]]))
+
+
+@pytest.mark.parametrize("f", [by_a_field, by_an_entry, by_an_array])
+def test_exponents_that_do_not_vary_beside_what_does(f: Callable[..., Any]) -> None:
+    """The tangent of 0 that a field or an entry has does not meet the logarithm of a negative
+    base, in any of the second derivatives either."""
+    x, v = np.array([-0.4, 0.9]), np.array([0.3, -0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_grads(f, (x,), order=2)
+        forward = tl.autodiff(f, mode="forward")
+        expected = (tl.grad(f)(x + 1e-6 * v) - tl.grad(f)(x - 1e-6 * v)) / 2e-6
+        np.testing.assert_allclose(tl.vjp(forward, x, v)[1]((0.0, 1.0))[0], expected, rtol=1e-6)
+        np.testing.assert_allclose(tl.vjp(tl.grad(f), x)[1](v)[0], expected, rtol=1e-6)
 
 
 def test_square_root_at_zero_is_infinite() -> None:

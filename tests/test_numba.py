@@ -613,6 +613,7 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
         runtime.reciprocal_or_zero: [(x,), (0.0,), (np.array([0.0, 2.0]),)],
         runtime.ratio_or_zero: [(x, np.zeros(4)), (1.0, 0.0), (x, g)],
         runtime.log_or_zero: [(np.abs(x),), (0.0,)],
+        runtime.times_log: [(x, 2.0, np.abs(x)), (0.0, x, -1.0), (2.0, x, np.abs(x))],
         runtime.power_slope: [(np.abs(x), 2.5), (0.0, 1.0), (np.abs(x), 0.0), (2.0, 3.0)],
         runtime.exp_of_difference: [(x, x + 1.0), (np.array([np.inf, -np.inf]),) * 2],
     }

@@ -203,6 +203,7 @@ RUNTIME = [
     (runtime.reciprocal_or_zero, vector()),
     (runtime.ratio_or_zero, vector(), vector(3, 0.3, 0.6)),
     (runtime.log_or_zero, vector(3, 0.3, 0.6)),
+    (runtime.times_log, vector(), vector(), vector(3, 0.3, 0.6)),
     (runtime.power_slope, vector(3, 0.3, 0.6), vector(3, 1.3, 1.6)),
     (runtime.exp_of_difference, vector(), vector(3, 1.0, 2.0)),
     (runtime.sinc_derivative, vector(4, -2.0, 2.0), 1),

@@ -168,7 +168,7 @@ def _divides(part: ir.Expr) -> bool:
     match part:
         case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(_, under)):
             return not isinstance(under, ir.Const)
-        case ir.Call(fn=ir.Ref(text="power_slope" | "log_or_zero")):
+        case ir.Call(fn=ir.Ref(text="power_slope" | "log_or_zero" | "times_log")):
             return True
     return False
 

@@ -578,6 +578,11 @@ def _log(x: Any) -> Any:
 
 
 @numba.vectorize
+def _times_log(product: Any, x: Any) -> Any:
+    return product * np.log(x) if product != 0 and x != 0 else 0.0 * product
+
+
+@numba.vectorize
 def _slope(x: Any, p: Any) -> Any:
     return p * x ** (p - 1.0) if p != 0 else 0.0 * x
 
@@ -613,6 +618,11 @@ def _ratio_or_zero(a: Any, b: Any) -> Any:
 @_body(runtime.log_or_zero)
 def _log_or_zero(x: Any) -> Any:
     return _log(x)
+
+
+@_body(runtime.times_log)
+def _times_log_or_zero(s: Any, t: Any, x: Any) -> Any:
+    return _times_log(s * t, x)
 
 
 @_body(runtime.power_slope)

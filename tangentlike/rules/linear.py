@@ -168,6 +168,9 @@ def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
     """
     if is_zero(partial):
         return None
+    factors = _times_logarithm(partial)
+    if factors is not None:
+        return ir.Call(ir.Ref("times_log", runtime.times_log), (g, *factors))
     match partial:
         case ir.Const(value) if _is_number(partial) and value in (1, -1):
             return g if value == 1 else negative(g)
@@ -176,6 +179,8 @@ def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
         case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
             product = scale(g, inner, leading)
             return None if product is None else negative(product)
+        case ir.Call(fn=ir.Ref(text="+"), args=(left, right)) if _times_logarithm(right):
+            return add(scale(g, left, leading), scale(g, right, leading))
         case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(c, e)) if _is_number(c):
             numerator = scale(g, c, leading)
             return None if numerator is None else binary("/", numerator, e)
@@ -187,6 +192,14 @@ def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
         case ir.Call(fn=ir.Ref(obj=operator.mul), args=(c, e)) if _is_number(c) and leading:
             return binary("*", binary("*", c, g), e)
     return binary("*", g, partial) if leading else binary("*", partial, g)
+
+
+def _times_logarithm(expr: ir.Expr) -> tuple[ir.Expr, ...] | None:
+    """`(y, x)` of `y * log_or_zero(x)`."""
+    match expr:
+        case ir.Call(fn=ir.Ref(text="*"), args=(y, ir.Call(fn=ir.Ref(obj=log), args=(x,)))):
+            return (y, x) if log is runtime.log_or_zero else None
+    return None
 
 
 def conjugate(expr: ir.Expr, conj: ir.Ref) -> ir.Expr:

@@ -70,6 +70,9 @@ partials(
         "reciprocal_or_zero": "-(y * y)",
         "ratio_or_zero(a, b)": ("reciprocal_or_zero(b)", "-(y * reciprocal_or_zero(b))"),
         "log_or_zero": "reciprocal_or_zero(x)",
+        "times_log(s, t, x)": (
+            *("t * log_or_zero(x)", "s * log_or_zero(x)", "s * t * reciprocal_or_zero(x)"),
+        ),
         "power_slope(x, p)": ("p * power_slope(x, p - 1.0)", "x ** (p - 1.0) + y * log_or_zero(x)"),
         "exp_of_difference(a, b)": ("y", "-y"),
         "logistic(one, m)": "-(y * (1.0 - y))",

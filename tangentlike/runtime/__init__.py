@@ -203,6 +203,7 @@ from .kinks import (
     ratio_or_zero,
     reciprocal_or_zero,
     sinc_derivative,
+    times_log,
 )
 from .linalg import (
     adjoint_matrix,

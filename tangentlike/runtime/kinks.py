@@ -54,6 +54,16 @@ def log_or_zero(x: Any) -> Any:
         return np.log(np.where(x == 0, 1.0, x))
 
 
+def times_log(s: Any, t: Any, x: Any) -> Any:
+    """`s * t * log(x)`, 0 where `s`, `t` or `x` is 0, also of a negative `x`: nothing comes of an
+    exponent that does not vary, as one that stands in a container of what does."""
+    product = s * t
+    if isinstance(product, (float, int, complex)):
+        return product * log_or_zero(x) if product != 0 else product * 0.0
+    with np.errstate(invalid="ignore"):
+        return np.where(product == 0, 0.0, product * log_or_zero(x))[()]
+
+
 def power_slope(x: Any, p: Any) -> Any:
     """`p * x**(p - 1)`, the derivative of a power by its base; 0 where `p` is 0."""
     if isinstance(p, (float, int)):
