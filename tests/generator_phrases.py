@@ -83,6 +83,17 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("p = [x1 for x1 in <V>]", "while len(p) > 2:", "    <Y> = p.pop() * 0.6 + p.pop(0)"),
     ("p = [[<S>], [<T>]]", "p[0].append(<F>)", "q = p[0] + p[1]", "<Y> = q[1] * q[-1]"),
     ("p = [<V>, <W>][::-1]", "p.extend(x1 * 0.5 for x1 in [<V>])", "<X> = p[0] * p[2]"),
+    # views that are read by a store of them alone
+    ("p = <V>.copy()", "q = p[:2]", "p[0] = <S>", "p[2:] = q", "<X> = p * <W>"),
+    ("p = np.stack([<V>, <W>])", "p[0], p[1] = p[1], p[0]", "<X> = p[1]"),
+    (
+        "p = np.outer(<V>, <W>)",
+        "q = p.T[1:]",
+        "p[0] *= p[1]",
+        "q0 = np.zeros((3, 4))",
+        "q0[:] = q",
+        "<X> = q0[<I> % 3]",
+    ),
     # dicts
     ("p = dict(u=<S>, w=<V>)", "p['u'] *= 0.7", "<X> = p['w'] * p['u']"),
     ("p = {'u': <S>}", "q = {**p, 'w': <T>}", "q.update(u=<F>)", "<Y> = q['u'] * p['u'] + q['w']"),

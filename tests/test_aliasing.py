@@ -242,3 +242,63 @@ def test_replaced_rows_of_an_array_are_seen_in_views_of_them():
         return np.sum(v * v) + np.sum(a[1] * a[0])
 
     tl.check_grads(f, (np.stack([X, X[::-1] * 1.1]),))
+
+
+# ------------------------------------------------- views that are read by a store of them alone
+
+
+def rows_exchanged_through_views(x):
+    a = np.outer(x, x)
+    a[0], a[1] = a[1], a[0]  # (both rows are what the second was)
+    return np.sum(a[1] * x) + a[0, 0]
+
+
+def rows_moved_down(x):
+    a = np.outer(x, x * x)
+    for i in range(2):
+        row = a[i]
+        a[i] = a[i + 1]
+        a[i + 1] = row
+    return np.sum(a[2] * x)
+
+
+def all_of_it_copied(x):
+    a = np.outer(x, x)
+    b = a
+    a[0] = 2.0 * a[1]
+    c = np.zeros((4, 4))
+    c[:] = b
+    return np.sum(c * c)
+
+
+def turned_around(x):
+    a = np.outer(x, x * x)
+    b = a.T[:, ::-1]
+    a[0] *= a[1]
+    c = np.zeros((4, 4))
+    c[...] = b
+    return np.sum(c * c * x)
+
+
+def part_of_a_row(x):
+    a = np.outer(x, x)
+    row = a[0]
+    a[0, 1:] = 2.0 * a[1, :3]
+    a[1] = row
+    return np.sum(a[1] ** 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(rows_exchanged_through_views, rows_moved_down, all_of_it_copied, turned_around),
+        part_of_a_row,
+    ],
+)
+def test_views_that_a_store_alone_reads(f):
+    """What is written into the array after the view was made is read by that store: the adjoint
+    of the write was left out."""
+    tl.check_grads(f, (X,), order=2)
+    tl.check_grads(tl.grad(f), (X,))
+    example = tl.grad(f, example=(X,))(X)
+    np.testing.assert_allclose(tl.grad(f)(X), example)

@@ -749,10 +749,12 @@ class UnreadEntries:
         index = self.facts.index
         around = map(index.statements.__getitem__, index.around(index.number(stmt)))
         blocks = {self.facts.block_of(s) for s in (stmt, *around)}
+        return self.facts.block_of(made) in blocks and self._makes(made)
+
+    def _makes(self, made: ir.Stmt) -> bool:
+        """Whether a statement makes an array that shares memory with nothing."""
         match made:
-            case ir.Assign(target=str(), value=ir.Call() as value) if (
-                self.facts.block_of(made) in blocks
-            ):
+            case ir.Assign(target=str(), value=ir.Call() as value):
                 new = self.sources.view_of(value) == "no"  # (a user's may give what it keeps)
                 return new and not self.sources.nodes(value) | self.sources.elements(value)
         return False
@@ -822,10 +824,12 @@ class UnreadEntries:
         return found
 
     def _is_put_there(self, read: ir.Expr, stmt: ir.Stmt) -> bool:
-        """Whether a name is read by nothing but a store of it: it is no other name for an item."""
+        """Whether a name of something new is read by nothing but a store of it: it is no other name
+        for an item, and no view."""
         if not isinstance(stmt, ir.Store) or read != stmt.value or not isinstance(read, ir.Var):
             return False
-        return self.facts.used_by.get(read.name, []) == [stmt]
+        made, users = self.facts.single(read.name), self.facts.used_by.get(read.name, [])
+        return users == [stmt] and made is not None and self._makes(made)
 
 
 def _has_no_derivatives(value: ir.Expr) -> bool:
