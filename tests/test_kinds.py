@@ -14,7 +14,7 @@ import tangentlike as tl
 from tangentlike import ir
 from tangentlike.analysis.kinds import computes_complex, infer_kinds, kinds_from_example
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend.lower import lower
+from tangentlike.frontend.lower import lower, program
 from tangentlike.ir.kind import FLOAT, INT, UNKNOWN, Kind
 from tangentlike.rules.book import default_book
 from tangentlike.rules.index_kinds import index_kind
@@ -141,6 +141,26 @@ def test_integers_spell_sizes() -> None:
     shapes = [kind.shape for kind in found.values() if kind.form == "array"]
     assert found["n"].spells == "n" and found["m"].spells == "p" and found["k"].spells is None
     assert {("n",), ("p", 3), ("q",)} <= set(shapes)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("[x, x * x]", "float"),
+        ("(x, 2)", "float"),
+        ("(1, True)", "int"),
+        ("(True, False)", "bool"),
+        ("(x, 1j)", "complex"),
+        ("(x, n)", "?"),
+        ("[x, 2]", "?"),
+        ("[1, 2]", "?"),  # (one of no items is of floats)
+        ("[]", "?"),
+    ],
+)
+def test_an_array_of_a_list_has_the_dtype_of_what_is_in_it(text: str, dtype: str) -> None:
+    f = program(f"xs = {text}; y = np.array(xs); return y", {"np": np})
+    found = infer_kinds(f, {"x": FLOAT, "n": UNKNOWN}, default_book())
+    assert found["y"].dtype == dtype
 
 
 def test_a_carried_state_keeps_its_shape() -> None:

@@ -33,6 +33,14 @@ def distances(x: Any, s: Any) -> Any:  # a sum over the last of three axes
     return np.mean(np.exp(-np.sum(d**2, axis=2)))
 
 
+def stepped(state: Any, c: Any) -> Any:  # an array of a list of floats is one of floats
+    for _ in range(3):
+        prey, predators = state
+        state = state + c * np.array([prey - prey * predators, prey * predators])
+    first, second = state
+    return first * np.sin(second)
+
+
 def fitted(p: Any, t: Any, y: Any) -> Any:  # the entries of a vector by their names
     a, b, c = p
     r = a * np.exp(b * t) + c - y
@@ -87,6 +95,12 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...], tuple[str, ...], tuple[str, ...]]] = 
     (scores, arrays(4, (4, 4), 4), ("broadcast_like", "expand_dims", "full_like"), ()),
     (distances, arrays((5, 2), (5, 2)), ("broadcast_like", "expand_dims", "_part"), ()),
     (fitted, arrays(3, 6, 6), ("p_bar[", "zeros"), ("np.array([a_bar, b_bar, c_bar], p.dtype)",)),
+    (
+        stepped,
+        (np.array([0.4, 0.3]), 0.2),
+        ("unbroadcast", "state.dtype)\n    state_bar"),
+        ("np.array([first_bar, second_bar], state.dtype)", "state_bar[0] += "),
+    ),
     (some_entries, arrays(3, 6), ("add_at",), ("0.0, ",)),
     (leaky, arrays((5, 3), 3), ("0.0)",), ("np.where(mask, ",)),
     (layers, (WEIGHTS, *arrays((5, 3), (5, 2))), ("add_at", "unbroadcast", "matmul_bar"), ()),

@@ -1,5 +1,6 @@
 """Rules of functions that make arrays."""
 
+import functools
 from array import array as typed_array
 
 import numpy as np
@@ -16,6 +17,7 @@ from .kinds_of import (
     equal_sizes,
     first,
     holds_objects,
+    promote,
     shape_from_argument,
     unknown,
 )
@@ -36,7 +38,17 @@ def _converted(call, kind_of):
     if sizes is None:
         rank = _depth(call.args[0], kind_of)
         sizes = None if rank is None else (None,) * rank
-    return Kind("array", dtype_class(dtype, "?"), sizes)
+    return Kind("array", dtype_class(dtype, _dtype_of(kind)), sizes)
+
+
+def _dtype_of(kind):
+    """The dtype class of the array of a value. (That of no items is float, whatever they are.)"""
+    if kind.form not in ("list", "tuple"):
+        return kind.dtype if kind.form in ("number", "array", "value") else "?"
+    if kind.items:
+        found = {_dtype_of(part) for part in kind.items}
+        return "?" if "?" in found else functools.reduce(promote, sorted(found))
+    return "float" if kind.item is not None and _dtype_of(kind.item) == "float" else "?"
 
 
 def _sizes_of(kind):

@@ -32,6 +32,7 @@ from .facts import (
     numpy_name,
     operation,
     runtime_name,
+    words,
 )
 
 _OUTSIDE_ONLY = frozenset((OUTSIDE,))
@@ -195,9 +196,12 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return False
 
 
+_FLOATS = words("ratio_or_zero transposed_inverse power_slope log_or_zero exp_of_difference")
+
+
 def _makes_floats(obj: object) -> bool:
     """Whether a function gives floats for whatever it takes, as `np.exp` does."""
-    if runtime_name(obj) in ("ratio_or_zero", "transposed_inverse"):
+    if runtime_name(obj) in _FLOATS:
         return True
     if not isinstance(obj, np.ufunc) or obj.nout != 1:
         return False
