@@ -209,6 +209,24 @@ CHANGED = Subject(
         ),
         # slices of lists that are written where nothing says that they are lists
         ("p = Listed([<S>, <T>, <F>])", "merged_last(p)", "<Y> = p.items[-1] * p.items[0]"),
+        # fields that are joined and repeated, and those that are lists at first
+        ("p = Joined([<S>, <T>], 'm').plus(Joined([<F>], 's'))", "<Y> = p.items[0] * p.items[2]"),
+        (
+            "p = Joined((<S>, <T>), ('m',)).times(2)",
+            "<Y> = p.items[1] * p.items[2] * len(p.unit)",
+        ),
+        (
+            "p = Joined([<S>, <T>], 'm')",
+            "q = {'a': p}",
+            "q['a'].items = <V> * <S>",
+            "<X> = 0.4 * p.plus(p).items",
+        ),
+        (
+            "p = Joined([<S>, <T>], 'm')",
+            "for x1 in [p]:",
+            "    x1.items = <V> * <W>",
+            "<X> = 0.4 * p.times(0.5).items",
+        ),
         (
             "p = Listed([<S>, <T>, <F>])",
             "q = p.items",
@@ -266,6 +284,15 @@ CHANGED = Subject(
             "Listed(",
             "class Listed:\n    def __init__(self, items):\n        self.items = items\n\n"
             "    def __iter__(self):\n        return iter(self.items)\n",
+        ),
+        (
+            "Joined(",
+            "class Joined:\n    def __init__(self, items, unit):\n"
+            "        self.items, self.unit = items, unit\n\n"
+            "    def plus(self, p):\n"
+            "        return Joined(self.items + p.items, self.unit + p.unit)\n\n"
+            "    def times(self, c):\n"
+            "        return Joined(self.items * c, self.unit)\n",
         ),
         (
             "Rows(",

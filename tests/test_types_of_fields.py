@@ -647,3 +647,71 @@ def test_numbers_and_arrays_that_a_made_object_holds_are_known():
         df = tl.grad(swung, wrt=(0, 1), example=(0.8, x, 3))
         tl.check_grads(swung, (0.8, x, 3), wrt=(0, 1), order=2)
         assert not HELPERS.search(df.source) and "s_bar.k" in df.source, df.source
+
+
+class Joined:
+    def __init__(self, items, unit=("m",)):
+        self.items, self.unit = items, unit
+
+    def plus(self, other):
+        return Joined(self.items + other.items, self.unit + other.unit)
+
+    def times(self, n):
+        return Joined(self.items * n, self.unit)
+
+
+def joined_lists(x):
+    p = Joined([x[0], x[1]]).plus(Joined([x[0] * x[1]]))
+    return p.items[0] * p.items[2] * len(p.unit)
+
+
+def repeated_tuples(x):
+    p = Joined((x[0], x[1]), "m").times(2).plus(Joined((x[1],), "s"))
+    return p.items[0] * p.items[3] * p.items[4] * len(p.unit)
+
+
+def an_array_by_another_name(x):
+    p = Joined([x[0], x[1]])
+    held = {"p": p}
+    held["p"].items = x * x
+    return np.prod(p.plus(p).items)
+
+
+def an_array_in_a_loop(x):
+    p = Joined([x[0], x[1]])
+    for q in [p]:
+        q.items = np.sin(x)
+    return np.sum(p.times(3.0).items)
+
+
+def an_array_by_a_closure(x):
+    p = Joined([x[0], x[1]])
+
+    def put(q):
+        q.items = x * x
+
+    put(p)
+    return np.prod(p.times(2.0).items)
+
+
+def a_number_that_becomes_an_array(x):
+    p = Joined(x[0])
+
+    def put(q):
+        q.items = x * x
+
+    put(p)
+    return np.sum(p.times(2.0).items * x)
+
+
+JOINED = (joined_lists, repeated_tuples, an_array_by_another_name, an_array_in_a_loop)
+JOINED += (an_array_by_a_closure, a_number_that_becomes_an_array)
+
+
+@pytest.mark.parametrize("program", JOINED)
+def test_what_a_field_holds_at_first_is_claimed_where_nothing_else_is_stored(program):
+    x, v = np.array([0.4, 1.1]), np.array([0.5, -0.3])
+    tl.check_grads(program, (x.copy(),))
+    tl.check_grads(tl.grad(program), (x.copy(),), modes=("fwd",))
+    twice = tl.grad(lambda y: tl.grad(program)(y) @ v)(x.copy())
+    np.testing.assert_allclose(twice, tl.jvp(tl.grad(program), (x.copy(),), (v,))[1])

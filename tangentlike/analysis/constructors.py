@@ -655,9 +655,9 @@ def _record_values(call: ir.Call) -> dict[str, ir.Expr] | None:
     return {field: bound[param] for field, param in params if param in bound}
 
 
-def record_numbers(call: ir.Call) -> dict[str, float]:
-    """The numbers that fields of the instance have which a call of its class does not give: the
-    defaults of parameters, and constants of the `__init__`."""
+def record_constants(call: ir.Call) -> dict[str, Any]:
+    """The numbers, texts and tuples that fields of the instance have which a call of its class does
+    not give: the defaults of parameters, and constants of the `__init__`."""
     cls, given = record_class(call), record_values(call)
     called = isinstance(call.fn, ir.Ref) and call.fn.obj not in (instance, types.SimpleNamespace)
     if cls is None or given is None or not called:
@@ -670,7 +670,7 @@ def record_numbers(call: ir.Call) -> dict[str, float]:
             found[name] = value.value
         elif isinstance(value, ir.Var) and name not in given:
             found[name] = params[value.name].default
-    return {name: number for name, number in found.items() if type(number) in (int, float)}
+    return {n: value for n, value in found.items() if type(value) in (int, float, str, tuple)}
 
 
 def required_fields(call: ir.Call) -> tuple[str, ...] | None:

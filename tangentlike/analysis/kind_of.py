@@ -43,8 +43,8 @@ from .constructors import (
     initialiser_of,
     is_replace,
     record_class,
+    record_constants,
     record_fields,
-    record_numbers,
     record_values,
 )
 from .operations import (
@@ -317,23 +317,30 @@ def _named_tuple(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any)
 
 
 def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """An object made from values: its fields that hold objects, those that hold dicts where no
-    method assigns them, and numbers and arrays, as far as what the program stores is such."""
+    """An object made from values: its fields that hold objects, and those that hold numbers,
+    arrays, containers and texts, as far as what the program stores is such (of the containers
+    nothing but that; neither they nor texts where a method assigns them)."""
     given = {n: kind_of(v, kinds, book) for n, v in (record_values(call) or {}).items()}
-    dicts = {n for n, k in given.items() if k.form == "dict"}
-    dicts -= assigned_attributes(cls) if dicts else set()
     nothing = {n: NONE for n in _left_out(call, cls) if n not in given}
-    fields = [
-        (n, k.checked if k.holds_objects else Kind("dict", cls=k.cls)) for n, k in given.items()
-    ]
-    known = [(n, k) for n, k in fields if k.holds_objects or n in dicts]
-    numeric = [(n, k) for n, k in given.items() if k.form in ("number", "array")]
+    known = [(n, k.checked) for n, k in given.items() if k.holds_objects]
     held = getattr(book, "held", None)
     if held is not None:
-        numeric += [(n, literal(number)) for n, number in record_numbers(call).items()]
-    if numeric and held is not None:
-        known += [(n, k) for n, k in held(cls, dict(numeric)).items() if k != UNKNOWN]
+        constants = {n: _constant(value) for n, value in record_constants(call).items()}
+        plain = {n: k for n, k in {**given, **constants}.items() if not k.holds_objects}
+        claimed = {n: k for n, k in plain.items() if k.form in ("number", "array")}
+        whole = {n: Kind(k.form, cls=k.cls) for n, k in plain.items() if k.form in _CONTAINERS}
+        whole |= {n: k for n, k in plain.items() if k == OTHER}
+        for name in assigned_attributes(cls) if whole else ():
+            whole.pop(name, None)
+        known += [(n, k) for n, k in held(cls, {**claimed, **whole}).items() if k != UNKNOWN]
     return Kind("object", cls=cls, fields=(*known, *nothing.items()))
+
+
+def _constant(value: Any) -> Kind:
+    return Kind("tuple") if isinstance(value, tuple) else literal(value)
+
+
+_CONTAINERS = ("dict", "list", "tuple")
 
 
 def _left_out(call: ir.Call, cls: type) -> tuple[str, ...]:

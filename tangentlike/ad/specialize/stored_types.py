@@ -28,6 +28,7 @@ from ...analysis.kinds import kind_of
 from ...analysis.operations import (
     PUTTING,
     PUTTING_ONE,
+    is_entered,
     is_python_function,
     may_write,
     written_position,
@@ -210,7 +211,8 @@ class _Stores:
     def store(self, target: ir.Index | ir.Attribute, kind: Kind) -> None:
         base = self.kind(target.base)
         if isinstance(target, ir.Attribute):
-            self.set_attribute(base, ir.plain_name(target.name), kind)
+            if not (isinstance(target.base, ir.Var) and target.base.name in self.fresh):
+                self.set_attribute(base, ir.plain_name(target.name), kind)
         elif isinstance(target.key, ir.Slice):
             self.put_in(target.base, base, "list", kind.whole_item or UNKNOWN)
         else:
@@ -292,11 +294,11 @@ class _Stores:
     def call(self, call: ir.Call, obj: Any) -> None:
         if id(obj) in _STORING:
             self.scan.found.anything = True
+        elif is_entered(obj) and not is_of_runtime(obj) and not self.scan.book.knows(obj):
+            self.scan.called(obj, self.given(call))
         elif is_of_runtime(obj) or is_ours(obj):
             if written_position(obj) is not None and obj not in (put_contents, put_inside):
                 self.put_in(call.args[0], self.kind(call.args[0]), "", UNKNOWN)
-        elif is_python_function(obj) and not self.scan.book.knows(obj):
-            self.scan.called(obj, self.given(call))
         elif not (_stores_nothing(call.fn, obj) or record_class(call) is not None):
             self.scan.unseen(self.arguments(call))
 
@@ -343,7 +345,8 @@ def _is_of_arrays(name: str) -> bool:
 
 
 def _made_here(function: ir.Function) -> frozenset[str]:
-    """The names of lists and dicts that the function makes: none of them was given to it."""
+    """The names of lists, dicts and adjoints that the function makes: none was given to it, and of
+    the fields of adjoints nothing is claimed."""
     made: set[str] = set()
     others = set(function.param_names)
     for stmt in ir.statements(function.body):
