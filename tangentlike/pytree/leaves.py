@@ -526,10 +526,49 @@ def is_matrix(value: Any) -> bool:
     return known
 
 
-def refuse_matrices(values: Iterable[Any]) -> None:
-    """Say clearly that `*` of an argument would be taken for the product of entries."""
+_OWN_WAYS: Recent[type, bool] = Recent(1024)
+_ARITHMETIC = frozenset(
+    f"__{prefix}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    for prefix in ("", "r", "i")
+) | {"__neg__", "__pos__", "__abs__"}
+_OF_ARRAYS = _ARITHMETIC | {"__array_ufunc__", "__array_function__", "__getitem__", "__setitem__"}
+_OF_ARRAYS |= {name for name in dir(np.ndarray) if not name.startswith("_")}
+_MANY = 100  # of as many items or more nobody is asked at each call
+_NUMPYS = (np.memmap, np.recarray, np.matrix, np.generic)  # (matrices are refused by themselves)
+
+
+def computes_its_own_way(cls: type) -> bool:
+    """Whether a class of arrays or numbers has operations of its own, for which rules do not hold.
+
+    >>> computes_its_own_way(np.ma.MaskedArray), computes_its_own_way(np.ndarray)
+    (True, False)
+    """
+    known = _OWN_WAYS.get(cls)
+    if known is None:
+        known = _OWN_WAYS.put(cls, _defines_operations(cls))
+    return known
+
+
+def _defines_operations(cls: type) -> bool:
+    for base, names in ((np.ndarray, _OF_ARRAYS), (float, _ARITHMETIC), (int, _ARITHMETIC)):
+        if issubclass(cls, base) and not issubclass(cls, _NUMPYS):
+            own = cls.__mro__[: cls.__mro__.index(base)]
+            return any(not names.isdisjoint(vars(one)) for one in own)
+    return False
+
+
+def refuse_matrices(values: Iterable[Any], depth: int = 2) -> None:
+    """Say clearly that `*` of an argument would be taken for the product of entries, or for NumPy's
+    where its class has operations of its own."""
     for value in values:
-        if _MATRIX_CLASSES.get(type(value)) is not False and is_matrix(value):
+        if type(value) in (list, tuple, dict):
+            if depth and len(value) < _MANY:
+                refuse_matrices(value.values() if type(value) is dict else value, depth - 1)
+        elif _OWN_WAYS.get(type(value)) is not False and computes_its_own_way(type(value)):
+            what = f"an argument is a {type(value).__name__}, a class with operations of its own"
+            raise TangentlikeError(what, hint="Pass np.asarray of it, or w.filled(0.0), float(w).")
+        elif _MATRIX_CLASSES.get(type(value)) is not False and is_matrix(value):
             kind = type(value).__name__
             hint = "Pass np.asarray of it, and write @ for the product of matrices."
             if kind != "matrix":
