@@ -7,6 +7,7 @@ number, `<X>` the vector, `<Y>` and `<Z>` the numbers that are assigned.
 from __future__ import annotations
 
 PRELUDE = (
+    ("SCALE", "SCALE = [0.7]\n"),
     ("WEIGHTS", "import numpy as np\n\nWEIGHTS = np.array([0.3, 0.7, -1.1, 0.5])\n"),
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
@@ -35,6 +36,8 @@ PRELUDE = (
 )
 
 PHRASES: tuple[tuple[str, ...], ...] = (
+    # lists outside beside arrays and integers
+    ("<X> = 2 * <V> * SCALE", "<Y> = np.sum(SCALE * (3 * <W>)) * 0.1"),
     # tuples that are updated in place
     ("p = (<S>, <T>, 0.3, <F>)", "p *= WEIGHTS", "<X> = np.sin(p)"),
     ("p = (<S>, <T>, 0.3, <F>)", "p *= <V>", "q = p", "p -= WEIGHTS", "<X> = p * q"),

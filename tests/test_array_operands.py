@@ -544,3 +544,32 @@ def test_a_list_that_is_multiplied_in_place():
         tl.grad(scaled_in_place)(x, WEIGHTS)
     with pytest.raises(tl.UnsupportedError, match="If a list is meant as an array"):
         tl.grad(lambda x: scaled_in_place(x, SETTINGS["weights"]))(x)
+
+
+# ------------------------------------------------------------- lists outside that a number is near
+
+SINGLE, PAIR_OF_NUMBERS = [3.0], (1.0, 2.0)
+
+
+class Weighted:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+WEIGHTED = Weighted([3.0])
+NEAR = [
+    lambda x: np.sum(2 * x * SINGLE) + np.sum(SINGLE * (3 * x)),
+    lambda x: np.sum(2 * x * WEIGHTED.w) - np.sum(x * 3 * WEIGHTED.w),
+    lambda x: np.sum(x * x * SINGLE) + np.sum(PAIR_OF_NUMBERS * x * 2),
+    lambda x: np.sum(3 * np.sin(x) * PAIR_OF_NUMBERS) - np.sum(2 * x * SINGLE * x),
+]
+
+
+@pytest.mark.parametrize("f", NEAR)
+def test_numbers_do_not_repeat_lists_outside(f: Any) -> None:
+    """The tangent of `2 * x * w` is `2 * x_dot * w`: `2 * w * x_dot` was that of the list twice."""
+    x, v = np.array([0.4, 0.9]), np.array([0.3, -0.5])
+    tl.check_grads(f, (x,), order=2)
+    assert tl.jvp(f, (x,), (v,))[1] == pytest.approx(np.sum(tl.grad(f)(x) * v))
+    pullback = tl.vjp(tl.autodiff(f, mode="forward"), x, v)[1]
+    assert pullback((0.0, 1.0))[0] == pytest.approx(tl.hvp(f)(x, v=v))

@@ -29,6 +29,7 @@ from .algebra import (
     Product,
     build,
     build_sum,
+    is_literal,
     merge_terms,
     ordered,
     product_of,
@@ -415,13 +416,33 @@ class _Fold(Asking):
 
     def _product(self, call: ir.Call | ir.Index) -> ir.Expr:
         taken = self._cancelled(product_of(call))
-        product = turned(ordered(self._masked_once(self._narrow(taken))), self.floating)
+        order = self._not_repeated(ordered(self._masked_once(self._narrow(taken))), call)
+        if order is None:
+            return call
+        product = turned(order, self.floating)
         divided = product.divisors and all(is_number(d, self.facts) for d in product.divisors)
         unscaled = bool(product.factors) and product.coefficient in (1, -1)
         if unscaled and not (divided or self._has_float(product)):
             return call  # a literal that made the result floating may have gone
         new = build(product, self.floating)
         return call if new == call else new
+
+    def _not_repeated(self, product: Product, whole: ir.Expr) -> Product | None:
+        """`2 * x_dot * w` for `w * (2 * x_dot)` where `w` may be a list, which a number repeats, or
+        one of small integers, whose product does not fit: nothing but what is floating comes to
+        stand after a number, unless it did in the `whole`. None where nothing is."""
+        if not product.factors or product.coefficient in (1, -1):
+            return product
+        first = product.factors[0]
+        listed = isinstance(first, ir.Ref) and isinstance(first.obj, list | tuple | range)
+        if self.floating(first) or (type(product.coefficient) is float and not listed):
+            return product
+        if any(first in _beside_numbers(part) for part in ir.walk(whole)):
+            return product
+        plain = next(filter(self.floating, product.factors), None)
+        if plain is None:
+            return None
+        return replace(product, factors=(plain, *(f for f in product.factors if f is not plain)))
 
     def _cancelled(self, product: Product) -> Product:
         """`-0.5 / S` for `-0.5 * c / (c * S)`, c a number."""
@@ -496,7 +517,9 @@ class _Fold(Asking):
             return call  # `e - e` is not a zero when e is infinite
         if not any(map(self._has_float, merged)):
             return call
-        new = build_sum([ordered(t) for t in merged], self.floating)
+        kept = [self._not_repeated(ordered(term), call) for term in merged]
+        terms = [term for term in kept if term is not None]
+        new = call if len(terms) < len(merged) else build_sum(terms, self.floating)
         return call if new == call else new
 
     @cached_property
@@ -850,3 +873,10 @@ def _is_like(expr: ir.Expr, names: tuple[str, ...]) -> bool:
     if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref) or not expr.args:
         return False
     return (runtime_name(expr.fn.obj) or numpy_name(expr.fn.obj)) in names
+
+
+def _beside_numbers(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+    """What a number stands before, or after."""
+    if isinstance(expr, ir.Call) and expr.fn == MUL and any(map(is_literal, expr.args)):
+        return expr.args
+    return ()
