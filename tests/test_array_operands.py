@@ -549,6 +549,7 @@ def test_a_list_that_is_multiplied_in_place():
 # ------------------------------------------------------------- lists outside that a number is near
 
 SINGLE, PAIR_OF_NUMBERS = [3.0], (1.0, 2.0)
+IMAGE = np.array([200, 90], dtype=np.uint8)
 
 
 class Weighted:
@@ -561,6 +562,7 @@ NEAR = [
     lambda x: np.sum(2 * x * SINGLE) + np.sum(SINGLE * (3 * x)),
     lambda x: np.sum(2 * x * WEIGHTED.w) - np.sum(x * 3 * WEIGHTED.w),
     lambda x: np.sum(x * x * SINGLE) + np.sum(PAIR_OF_NUMBERS * x * 2),
+    lambda x: np.sum(x * 2 * IMAGE) + np.sum(IMAGE * (3 * x)),
     lambda x: np.sum(3 * np.sin(x) * PAIR_OF_NUMBERS) - np.sum(2 * x * SINGLE * x),
 ]
 

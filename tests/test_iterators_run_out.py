@@ -287,3 +287,19 @@ def test_what_gives_other_items_each_time_gives_those_of_the_first_run():
     text = str(tl.grad(loss).source)
     shown = loaded(text, "shuffled", dict(globals()))["loss_grad"]
     np.testing.assert_allclose(shown(X, Shuffled()), differences(loss, X, Shuffled), rtol=1e-6)
+
+
+def test_an_iterator_shares_its_name_with_two_others():
+    """Once three values have one name, what is known of it holds of all of them: `len(list(p))`
+    was asked twice, of what the first time left empty."""
+
+    def loss(x):
+        p = REGISTRY["places"]()
+        p = zip([0, 2, 1], [1, 3, 0])
+        q, r = next(p)
+        u = x[q] * x[r] * len(list(p))
+        p = REGISTRY["places"]()
+        return u
+
+    tl.check_grads(loss, (X,), order=2)
+    assert tl.jvp(loss, (X,), (X,))[1] == pytest.approx(2.0 * loss(X))

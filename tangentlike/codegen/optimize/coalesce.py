@@ -258,7 +258,7 @@ def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
     floating, temporaries = set(facts.floating), set(facts.temporaries)
     for old, new in renaming.items():
         if new in kinds or facts.kind(old).is_iterator:
-            kinds[new] = facts.kind(new).join(facts.kind(old))
+            kinds[new] = kinds.get(new, UNKNOWN).join(facts.kind(old))
         if new in behind:
             behind[new] = behind[new].join(facts.behind.get(old, UNKNOWN))
         if old not in floating:
