@@ -303,3 +303,29 @@ def test_an_iterator_shares_its_name_with_two_others():
 
     tl.check_grads(loss, (X,), order=2)
     assert tl.jvp(loss, (X,), (X,))[1] == pytest.approx(2.0 * loss(X))
+
+
+ASKED = [
+    lambda x: x[0] * x[1] * len(list(REGISTRY["places"]())),
+    lambda x, p: x[0] * x[1] * len(list(p)) * x[3],
+    lambda x, p: (x[0] * x[1] * sum(p)) ** 2,
+    lambda x, p: x[0] * x[1] * sorted(p)[1],
+    lambda x, p: x[2] * max(p) * x[0] + len(list(p)),
+]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_may_be_an_iterator_is_asked_once(asked):
+    """`len(list(p))` stood in the tangent and in the value, which was 0 then."""
+
+    def loss(x):
+        p = REGISTRY["places"]()
+        return asked(x, p) if asked is not ASKED[0] else asked(x)
+
+    expected = loss(X)
+    tl.check_grads(loss, (X,), order=2)
+    value, tangent = tl.jvp(loss, (X,), (X,))
+    assert value == pytest.approx(expected) == tl.value_and_grad(loss)(X)[0]
+    assert tangent == pytest.approx(tl.grad(loss)(X) @ X)
+    forward = tl.autodiff(loss, mode="forward")
+    assert tl.vjp(forward, X, X)[1]((1.0, 0.0))[0] == pytest.approx(tl.grad(loss)(X))

@@ -297,9 +297,17 @@ def _plain_call(call: ir.Call) -> Plain | None:
 def _only_computes(fn: ir.Ref) -> tuple[int, ...] | None:
     """The positions of the arguments of which a function that only computes reads the shape
     alone; None for any other function."""
-    if not known_pure(fn.obj) or _reads_names(fn):
+    if not known_pure(fn.obj) or _reads_names(fn) or _goes_through(fn.obj):
         return None
     return _shape_positions(runtime_name(fn.obj), numpy_name(fn.obj), fn.obj)
+
+
+# What goes through all that it is given, of whatever class that is.
+_GOING_THROUGH = (list, tuple, set, frozenset, dict, sum, max, min, sorted, any, all)
+
+
+def _goes_through(obj: object) -> bool:
+    return any(obj is known for known in _GOING_THROUGH)
 
 
 def _shape_positions(runtime: str, numpy: str, obj: object) -> tuple[int, ...]:
@@ -391,8 +399,8 @@ class _Scan:
             self.pinned.add(_EVERYTHING)
         about = self.facts.about(fn)
         if about.pure:
-            given = (a.name for a in call.args if isinstance(a, ir.Var))
-            self.writes.update(name for name in given if self.facts.kind(name).is_iterator)
+            given = {a.name for a in call.args if isinstance(a, ir.Var)}
+            self.writes.update(name for name in given if self._may_run_out(name, fn.obj))
             return
         name = about.numpy
         writes_first = name == "at" or name in (
@@ -402,6 +410,13 @@ class _Scan:
             self.writes |= root_names(call.args[0])
         else:
             self._unknown([*call.args, *(v for _, v in call.kwargs)])
+
+    def _may_run_out(self, name: str, obj: object) -> bool:
+        """Whether a call leaves nothing of what a name stands for: of an iterator, or of what may
+        be one, as what a function that only the run knows gives."""
+        kind = self.facts.kind(name)
+        known = kind.form != "unknown" or kind.item is not None or name in self.facts.floating
+        return kind.is_iterator or (not known and _goes_through(obj))
 
     def _method(self, base: ir.Expr, method: str, arguments: list[ir.Expr]) -> None:
         if isinstance(base, ir.Var) and self.facts.kind(base.name).cls is Shadow:
