@@ -233,6 +233,8 @@ HANDED = Subject(
         ("for p in ('leaky', 'bent', 'leaky'):", "    <X> = looked_up(REGISTRY, p, <V>)"),
         ("<Y> = 0.1 * sum([np.sum(p(<V>, **q)) for p, q in REGISTRY.values()])",),
         ("p = <V> * 1.0", "REGISTRY['written'][0](p, k=<S>)", "<X> = p * <W>"),
+        # what is a method of one class, and computed by another
+        ("p = KINDS['u' if <C> else 'w'](<V>)", "q = p.dot", "<X> = q(q(<W>, <S>), <T>)"),
         # signatures that functions and classes state, which are not those that they are called with
         ("<X> = 0.3 * stated(<V>, <S>)",),
         ("<X> = 0.3 * stated(k=<S>, x=<V>) * <W>",),
@@ -303,6 +305,14 @@ HANDED = Subject(
             "starred",
             "def starred(x, *more, k=0.5, **words):\n    y = x * k\n    for v in more:\n"
             "        y = y + v * x\n    for v in words.values():\n        y = y * v\n    return y\n",
+        ),
+        (
+            "KINDS",
+            "class Plain:\n    def __init__(self, w):\n        self.w = w\n\n"
+            "    def dot(self, x, c):\n        return self.w * x * c\n\n\n"
+            "class Computed(Plain):\n    @property\n    def dot(self):\n"
+            "        return lambda x, c: self.w * x + c\n\n\n"
+            "KINDS = {'u': Plain, 'w': Computed}\n",
         ),
         (
             "tated",

@@ -1,12 +1,15 @@
 """Classes that only the running program knows: what they make, its methods and properties."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.runtime import reader, tangent_of, unbound
+from tangentlike.testing import check_grads
 from tests.test_by_identity import gradient
 
 X, V = np.array([0.3, 0.5, -0.2]), np.array([0.2, -0.4, 0.7])
@@ -224,3 +227,40 @@ def test_properties_in_functions_that_only_the_run_knows():
         np.testing.assert_allclose((of_disc.r, of_x), expected)
         slope = tl.jvp(outer, (Disc(0.7), 0.4), (Disc(2.0), 3.0))[1]
         np.testing.assert_allclose(slope, 2.0 * expected[0] + 3.0 * expected[1])
+
+
+class Plain:
+    def __init__(self, w):
+        self.w = w
+
+    def dot(self, a, b):
+        return self.w * a * b
+
+
+class Computed(Plain):
+    @property
+    def dot(self):
+        return lambda a, b: self.w * a + b
+
+
+KINDS = {"plain": Plain, "computed": Computed}
+
+
+def folded(x, kind):
+    return np.sum(functools.reduce(KINDS[kind](x).dot, (x, x * x, x)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_method_of_one_class_that_another_one_computes(kind):
+    """The branch for the first class was made again within its `else`, without end."""
+    check_grads(folded, (X, kind), wrt=0)
+
+
+def test_tangents_of_a_call_have_the_names_that_it_gives_them():
+    """`x0.dot` has the name `x0_dot` in what is made of the call."""
+    plain = Plain(X)
+    method, method_dot = tangent_of(reader(plain, "dot"), 1, (0,))(plain, x0_dot=Plain(V))
+    call = tangent_of(unbound(method), 3, (0, 1))
+    value, value_dot = call(method, X, 2.0, x0_dot=method_dot, x1_dot=V)
+    np.testing.assert_allclose(value, 2.0 * X * X)
+    np.testing.assert_allclose(value_dot, 4.0 * X * V)

@@ -34,6 +34,7 @@ from ..frontend.cuts import raised_as
 from ..frontend.owners import is_library
 from ..frontend.structures import Structures, structures_of
 from ..ir.kind import OTHER
+from ..ir.names import Names
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.definitions import definition
@@ -65,8 +66,7 @@ def derive_call(
 ) -> tuple[Any, Callable[[], bool]]:
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
-    name = _name_of(f)
-    names, first = _parameters(wrt, words), position_name(0, words)  # (its own of what is unbound)
+    name, names, first = _name_of(f), _parameters(wrt, words), position_name(0, words)
     # (Nothing is known of the arguments: they may be complex.)
     request = Request(
         mode,
@@ -104,7 +104,24 @@ def derive_call(
     _refuse_effects(made, call, name, writes, known, _parameters(outer, words))
     for function in made.functions if known else ():  # (whose derivatives are called where it is)
         function.__dict__["gives_outer"] = True
-    return (made.functions if mode == "callee" else made.function), made.meanings.hold
+    given = made.functions if mode == "callee" else _with_tangents_named(made.function, call, names)
+    return given, made.meanings.hold
+
+
+def _with_tangents_named(function: Any, call: Any, names: Sequence[str]) -> Any:
+    """A tangent function whose tangents have the names that the text around the call gives them:
+    something of the call's own may have one of them (`x0_dot` for `x0.dot`)."""
+    own = list(inspect.signature(call).parameters.values())
+    free = Names(p.name for p in own)
+    wanted = [free.fresh(f"{name}_dot") for name in names]
+    seeds = list(inspect.signature(function).parameters)[len(own) :]
+    if seeds == wanted:
+        return function
+    plain = [p.name for p in own if p.kind != p.KEYWORD_ONLY]
+    words = [p.name for p in own if p.kind == p.KEYWORD_ONLY]
+    given = [*plain, *(f"{w}={w}" for w in words), *map("{}={}".format, seeds, wanted)]
+    held, text = {"tangents": function}, f"({', '.join(given)})"
+    return _with_source("tangents", call.__name__, plain, [], (*words, *wanted), held, text)
 
 
 def _parameters(places: tuple[Any, ...], words: tuple[str, ...]) -> tuple[str, ...]:

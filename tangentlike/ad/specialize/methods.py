@@ -58,12 +58,12 @@ from .method_lookup import (
     refuse_operator,
 )
 from .object_calls import (
+    MethodsAsFunctions,
     by_branch,
     by_class,
     has_methods_of_values,
     held_calls_as_reads,
     made_by_class,
-    methods_as_functions,
     methods_by_name,
     methods_by_text,
     of_class,
@@ -207,7 +207,8 @@ class Methods:
             if read is not lowered:
                 lowered = read
                 continue
-            read = methods_as_functions(lowered, kinds, self.bound)
+            body = MethodsAsFunctions(kinds, self.bound).block(lowered.function.body)
+            read = lowered.with_body(body)
             if read is not lowered:  # (what they are given to is then made for them)
                 read = self.callees.variants.resolved(read)
                 function = self._called_by_name(read.function)

@@ -9,7 +9,7 @@ import dataclasses
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ... import ir
 from ...analysis.constructors import initialiser, record_class
@@ -451,31 +451,33 @@ _HAS_OWN = ir.Ref("has_own", has_own)
 _HAS = ir.Ref("hasattr", hasattr)
 
 
-def methods_as_functions(
-    lowered: Lowered,
-    kinds: Mapping[str, Kind],
-    bound: Callable[[ir.Expr, Kind, str], ir.Expr | None],
-) -> Lowered:
+@dataclasses.dataclass(frozen=True)
+class MethodsAsFunctions(ir.Rewriter):
     """The function with what `bound` makes of the methods that are values, given to functions or
     stored: `f = spring.force` as `f = partial(Spring_force, spring)`."""
 
-    def with_function(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
+    kinds: Mapping[str, Kind]
+    bound: Callable[[ir.Expr, Kind, str], ir.Expr | None]
+
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt | None:
+        match stmt:
+            case ir.If() if (both := by_branch(stmt, self.kinds)) is not None:
+                here, others = (dataclasses.replace(self, kinds=kinds) for kinds in both)
+                body, orelse = here.block(stmt.body), others.block(stmt.orelse)
+                same = body is stmt.body and orelse is stmt.orelse
+                return stmt if same else dataclasses.replace(stmt, body=body, orelse=orelse)
+            case ir.Assign(value=ir.Attribute()):
+                new = self._with(stmt, self.kinds)
+                changed = new is not stmt  # (`by_class` names nothing)
+                return new if changed else by_class(stmt, self.kinds, self._with, Names())
+        return None
+
+    def _with(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         match stmt:
             case ir.Assign(target=str(), value=ir.Attribute(ir.Var(base) as of, name)):
-                made = bound(of, kinds.get(base, UNKNOWN), name)
+                made = self.bound(of, kinds.get(base, UNKNOWN), name)
                 return stmt if made is None else dataclasses.replace(stmt, value=made)
         return stmt
-
-    def after(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        new = with_function(stmt, kinds)
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Attribute) and new is stmt:
-            new = by_class(stmt, kinds, with_function, Names()) or stmt  # (it names nothing)
-        yield new
-
-    body = ir.rewrite(lowered.function.body, after=after)
-    if body is lowered.function.body:
-        return lowered
-    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
 
 
 def has_methods_of_values(function: ir.Function) -> bool:
