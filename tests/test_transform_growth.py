@@ -18,11 +18,13 @@ from tangentlike import ir
 from tangentlike.ad.context import Context
 from tangentlike.ad.normalize.common import share_loads
 from tangentlike.ad.specialize.callees import Callees
+from tangentlike.analysis import outer_objects
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.api.handback import Operator
 from tangentlike.codegen.optimize.coalesce import plainly_named
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.print import show
+from tangentlike.frontend import structures
 from tangentlike.frontend.lower import names_of, program
 from tangentlike.ir.facts import fact
 from tangentlike.ir.index import references
@@ -263,3 +265,53 @@ def test_what_a_transform_makes_is_gone_without_garbage_collection() -> None:
     length, left = map(int, done.stdout.split())
     assert length > 100
     assert left < 300  # (tools that print; what is worked out of a program are thousands)
+
+
+REGISTRY = """
+import numpy as np
+
+
+class Unit:
+    def __init__(self, k):
+        self.k, self.table = k, {"factor": [1.0 + k]}
+
+    def scaled(self, x):
+        return x * self.table["factor"][0]
+
+
+class Registry:
+    def __init__(self):
+        self.units = {f"u{k}": Unit(k) for k in range(20)}
+
+    def scaled(self, x):
+        return x * self.units["u1"].k
+
+
+REGISTRY = Registry()
+
+
+def program(x):
+"""
+
+
+def test_outer_objects_are_looked_through_once_a_transform(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each statement that names them: a registry of units holds thousands of objects."""
+    looked = [0]
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def look(*args: Any) -> Any:
+            looked[0] += 1
+            return original(*args)
+
+        return look
+
+    monkeypatch.setattr(structures, "_structure_of", counted(structures._structure_of))
+    monkeypatch.setattr(outer_objects, "_items", counted(outer_objects._items))
+    found = []
+    for lines in (2, 8):
+        text = REGISTRY + "    x = REGISTRY.scaled(x)\n" * lines + "    return np.sum(x)\n"
+        f = load(text, f"registry of {lines}")
+        looked[0] = 0
+        tl.grad(f)(np.array([0.3, 0.7]))
+        found.append(looked[0])
+    assert found[1] < 1.2 * found[0], found

@@ -15,6 +15,7 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.comprehensions import is_generator
 from ..frontend.owners import module_of
+from ..frontend.resolve import once_a_reading
 from ..frontend.signatures import plain_signature
 from ..frontend.structures import (
     assigned_attributes,
@@ -213,6 +214,9 @@ def literal(value: Any) -> Kind:
     return Kind("number", "complex", ()) if isinstance(value, complex) else OTHER
 
 
+_structure = once_a_reading(structure_of)
+
+
 def _live(text: str, obj: Any) -> Kind:
     """Data of the user's module may be rebound between runs: only library constants count."""
     if isinstance(obj, ModuleType):
@@ -225,7 +229,7 @@ def _live(text: str, obj: Any) -> Kind:
         return FLOAT
     if not is_object(obj) and not isinstance(obj, (list, tuple)):
         return UNKNOWN
-    kind = structure_of(obj)  # (each method asks whether it is given an object of its class)
+    kind = _structure(obj)  # (each method asks whether it is given an object of its class)
     return kind if kind.holds_objects else UNKNOWN
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import is_library, is_ours
+from ..frontend.resolve import once_a_reading
 from ..frontend.structures import sets_attribute
 from ..ir.index import named
 from ..ir.kind import Kind
@@ -94,7 +95,7 @@ def _is_static(obj: Any) -> bool:
     return isinstance(obj, type) and not obj.__flags__ & _OF_HEAP
 
 
-def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
+def inside(known: ir.Ref) -> Found:
     """What can be changed of what an outer object holds, with the texts that name it.
 
     >>> import numpy as np
@@ -102,22 +103,28 @@ def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
     >>> [ref.text for ref in inside(outer).values()]
     ['D', 'D', "D['a']", "D['b']", "D['b']", "D['b'][0]"]
     """
-    held = _items(known.obj) if depth else []
-    found = {node(known.obj) + LATER: known} if isinstance(known.obj, (list, tuple, dict)) else {}
-    if is_box(known.obj) and _may_hold_others([item for _, item in held], known.obj):
-        found |= itself(known)
-    for text, item in held:
-        ref = ir.Ref(f"{known.text}{text}", item)
-        found |= itself(ref) | inside(ref, depth - 1)
+    return _inside(known.obj, known.text, _DEPTH)
+
+
+@once_a_reading
+def _inside(obj: Any, text: str, depth: int) -> dict[str, ir.Ref]:
+    held = _items(obj) if depth else []
+    found = {node(obj) + LATER: ir.Ref(text, obj)} if isinstance(obj, (list, tuple, dict)) else {}
+    if is_box(obj) and _may_hold_others([item for _, item in held], obj):
+        found |= itself(ir.Ref(text, obj))
+    for part, item in held:
+        found |= itself(ir.Ref(text + part, item)) | _inside(item, text + part, depth - 1)
     return found
 
 
-def functions_inside(obj: Any, depth: int = _DEPTH) -> Iterator[types.FunctionType]:
+@once_a_reading
+def functions_inside(obj: Any, depth: int = _DEPTH) -> tuple[types.FunctionType, ...]:
     """The functions that a container or an object holds."""
+    found: list[types.FunctionType] = []
     for _, item in _items(obj) if depth else ():
-        if isinstance(item, types.FunctionType):
-            yield item
-        yield from functions_inside(item, depth - 1)
+        found += [item] if isinstance(item, types.FunctionType) else []
+        found += functions_inside(item, depth - 1)
+    return tuple(found)
 
 
 def _may_hold_others(items: list[Any], obj: Any) -> bool:
@@ -201,7 +208,7 @@ def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
         return
     known = live(expr)
     if known is not None:
-        yield from (itself(known) | inside(known) | later(expr, known)).items()
+        yield from {**itself(known), **inside(known), **later(expr, known)}.items()
         return
     for child in ir.children(expr):
         yield from reads_of(child, written)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -214,6 +214,7 @@ class Meanings:
         self._derivatives: dict[int, Callable[[], bool]] = {}
         self._data: dict[Any, Callable[[], bool]] = {}
         self.asks_modules = False  # whether a function was read that asks arrays for their module
+        self.seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # (`once_a_reading`)
 
     @functools.cached_property
     def hold(self) -> Callable[[], bool]:
@@ -323,6 +324,28 @@ def noting() -> Iterator[Meanings]:
         yield made
     finally:
         _NOTING.reset(token)
+        made.seen.clear()
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def once_a_reading(look: _F) -> _F:
+    """A function of a live object (and of what else can be hashed), which is asked once for each
+    while a derivative is made: nothing runs meanwhile that changes what lies outside."""
+
+    @functools.wraps(look)
+    def seen(obj: Any, *more: Any) -> Any:
+        readings = _NOTING.get()
+        if not readings:
+            return look(obj, *more)
+        key = (look, id(obj), *more)
+        known = readings[-1].seen
+        if key not in known:
+            known[key] = obj, look(obj, *more)
+        return known[key][1]
+
+    return cast(_F, seen)
 
 
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
