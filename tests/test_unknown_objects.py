@@ -634,3 +634,19 @@ def test_what_objects_share_is_looked_at_once():
     assert structure_of(joint).cls is Joint and has_objects([joint])
     joint.left = joint  # (and what holds itself)
     assert structure_of(joint, ranks=True).cls is Joint
+
+
+def layers_of_dicts(x):
+    layers = [{"w": x[0], "act": "tanh"}, {"w": x[1], "act": "relu"}]
+    net = {"layers": layers, "scale": {"l2": x[1]}}
+    acts = {"tanh": np.tanh, "relu": lambda v: max(v, 0.0)}
+    h = 0.7
+    for layer in net["layers"]:
+        h = acts[layer["act"]](layer["w"] * h)
+    net["scale"]["l2"] *= 2.0
+    return h + net["scale"]["l2"] * sum(layer["w"] ** 2 for layer in net["layers"])
+
+
+def test_a_product_that_is_given_to_an_unknown_function_may_be_a_number():
+    """Only that of a list and a count shares its items with a list."""
+    tl.check_grads(layers_of_dicts, (np.array([0.4, 1.1]),), order=2)

@@ -149,11 +149,14 @@ def require_read_first(a: Any, key: Any, value: Any) -> None:
         )
 
 
-def require_array(x: Any) -> None:
-    """Check that `x`, written in place by `x += v`, is an array: a number would be rebound.
+def require_array(x: Any, or_number: bool = False) -> None:
+    """Check that `x`, written in place by `x += v`, is an array: a number would be rebound. Where
+    items of it are written, it may be a number, which has none, but not a list.
 
     Raises `TypeError` otherwise.
     """
+    if or_number and isinstance(x, (int, float, complex, np.generic)):
+        return
     if not hasattr(x, "shape") or isinstance(x, np.generic):
         raise written_for("an array", x)
 

@@ -155,7 +155,8 @@ def _products_checked(function: ir.Function, context: Context) -> ir.Function:
     checked: dict[int, ir.Block] = {}
     for name in asked:
         made = products[name]
-        checked[id(made)] = (made, context.check("require_array", (ir.Var(name),), made.origin))
+        check = context.check("require_array", (ir.Var(name), ir.Const(True)), made.origin)
+        checked[id(made)] = (made, check)
     return _replaced(function, checked) if checked else function
 
 
