@@ -303,8 +303,8 @@ def _bound(function: Function) -> list[str]:
 
 
 def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
-    """The Python function behind a function or a bound method; of a derivative, it before what is
-    done to its text last."""
+    """The Python function behind a function or a bound method; of a derivative, that in which all
+    that is given back has names."""
     fn = getattr(fn, "__func__", fn) if inspect.ismethod(fn) else fn
     if isinstance(fn, types.FunctionType):
         function: types.FunctionType = required_by(fn)[0]

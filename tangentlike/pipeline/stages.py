@@ -61,8 +61,8 @@ __all__ = ["Derived", "Request", "derive", "derive_in_any_form"]
 
 
 class Before:
-    """The functions of a derivative before what is done to its text last, made when they are first
-    asked for: they are read where it is differentiated. (One that another process was sent is read
+    """The functions of a derivative as they are read where it is differentiated: what is given back
+    still has names. Made when they are first asked for. (One that another process was sent is read
     as it stands.)"""
 
     def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
@@ -87,8 +87,8 @@ class Derived:
     outside that it names; the parameters that `may_hold_code` are given functions, or what holds
     some (None: there are none outside, either). `given_back` names
     what the function itself gives of what lies outside, and of its parameters, where it is
-    `exposed` to such callers; `before` gives the functions of `apart`, which are read in the place
-    of its own where these are differentiated. `real` says that no
+    `exposed` to such callers; `before` has the functions that are read in the place of its own
+    where these are differentiated. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
     tests: it serves none of which they would decide otherwise.
     """
@@ -481,9 +481,7 @@ def _finished(
     made = tuple(f if about is None else nest_single_uses(f, about) for f, about in known)
     made = saved_together(made, facts)
     made = stored_first(made, facts)
-    made = contracted(made, facts) if request.target == "numpy" else made
-    known = ((f, facts.get(f.name)) for f in made)
-    return tuple(f if about is None else nest_in_return(f, about) for f, about in known)
+    return contracted(made, facts) if request.target == "numpy" else made
 
 
 def _compilable(
@@ -495,7 +493,8 @@ def _compilable(
 ) -> tuple[ir.Function, ...]:
     """The functions as they run: as Numba takes them, for the target that asks for that; for the
     others as a person would write them (Numba infers the types of lists one by one)."""
-    functions = _finished(functions, request, facts)
+    known = ((f, facts.get(f.name)) for f in functions)
+    functions = tuple(f if about is None else nest_in_return(f, about) for f, about in known)
     if request.target != "numba":
         return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered
@@ -574,13 +573,13 @@ def _derived(
         asked = frozenset(build.methods.asked)
         run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
-        run.made = _compilable(run.made, request, lowered.scope, build, facts)
+        read = ir.Module(_finished(run.made, request, facts), apart.types)
+        run.made = _compilable(read.functions, request, lowered.scope, build, facts)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
-        emitted = emit(module, lowered.scope, build.scopes)
-        made = load(emitted)
-    programs: dict[str, Any] = {**build.record.programs(lowered.function.name)}
-    programs |= {"simplified": module, "emitted": emitted.source}
+        made = load(emitted := emit(module, lowered.scope, build.scopes))
+    own = {"simplified": module, "emitted": emitted.source}
+    programs = {**build.record.programs(lowered.function.name), **own}
     with contextlib.closing(build):
         return Derived(
             tuple(made[f.name] for f in main),
@@ -599,7 +598,7 @@ def _derived(
             build.scopes,
             meanings,
             build.given_back(lowered, given) if request.exposed else (),
-            Before(functools.partial(_loaded, apart, lowered.scope, build.scopes)),
+            Before(functools.partial(_loaded, read, lowered.scope, build.scopes)),
             build.real,
             build.record,
             asked,
