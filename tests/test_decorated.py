@@ -89,6 +89,26 @@ def test_a_wrapper_that_hides_its_parameters():
     np.testing.assert_allclose(tl.grad(call)(X)[0], tl.grad(weighted)(X))
 
 
+def twice(f):
+    @functools.wraps(f)
+    def call(v):
+        return f(f(v))
+
+    return call
+
+
+def test_decorators_of_functions_defined_inside():
+    def outer(x):
+        @twice
+        @twice
+        def step(v):
+            return np.sin(v) * x[1]
+
+        return step(x[0]) * twice(lambda v: v * x[0] + 1.0)(x[1])
+
+    check_grads(outer, (np.array([0.4, 0.7]),), order=2)
+
+
 def with_a_default(f):
     @functools.wraps(f)
     def given(x, weights=None, *args, **kwargs):

@@ -113,6 +113,25 @@ def buffer_that_others_see(x):
     return np.sum(work.buffer)
 
 
+@contextlib.contextmanager
+def entry_for_a_while(table, key, value):
+    old = table[key]
+    table[key] = value
+    try:
+        yield table
+    finally:
+        table[key] = old
+
+
+def entries_for_a_while(x):
+    table = {"a": x[0], "b": x[1]}
+    with entry_for_a_while(table, "a", x[2] ** 2) as same:
+        y = same["a"] * same["b"]
+    with entry_for_a_while(table, "b", 2.0):
+        y += table["a"] * table["b"]
+    return y * table["a"]
+
+
 def handed_through(x):
     with contextlib.nullcontext(x * x) as z:
         y = z * x
@@ -129,6 +148,7 @@ def handed_through(x):
         weights_for_a_while,
         buffer_that_others_see,
         handed_through,
+        entries_for_a_while,
     ],
 )
 def test_what_a_manager_does_counts(f: Callable[..., Any]) -> None:

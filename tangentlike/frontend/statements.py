@@ -477,15 +477,16 @@ class StatementReader:
         if known.yields:
             body = self._generated(node, known, reader_inside, ir.Origin(line.whole()))
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
-        name = self.names.fresh(node.name) if node.decorator_list else node.name
+        decorators = [d for d in reversed(node.decorator_list) if not self._names_alone(d)]
+        name = self.names.fresh(node.name) if decorators else node.name
         function = ir.Function(name, params, body, line.whole(), free=outer)
         inner = split_targets(function, self.names)
         origin = ir.Origin(line.whole())
         made: list[Any] = [nested.Define(inner, origin)]
         value: ir.Expr = ir.Var(name)
-        for decorator in reversed(node.decorator_list):
+        for decorator in decorators:
             value = ir.Call(reader.read(decorator), (value,), (), line.place(decorator))
-        if node.decorator_list:
+        if decorators:
             made.append(ir.Assign(node.name, value, ir.Origin(line.whole())))
         return made
 
@@ -504,6 +505,12 @@ class StatementReader:
         memo: Any = ir.Assign(own[0], ir.Display("dict", ()), ir.Origin(line.whole()))
         parts = memoized(node, named, most, self.around)
         return [memo, *(made for part in parts for made in inside.define(part, line, reader))]
+
+    def _names_alone(self, decorator: Any) -> bool:
+        """Whether a decorator gives a function nothing but the name and the docstring of another:
+        `@functools.wraps(f)`."""
+        called = decorator.func if isinstance(decorator, gast.Call) else None
+        return self._named_object(called) is functools.wraps
 
     def _most_results(self, node: gast.FunctionDef) -> int | None:
         """How many of its results a function keeps by the way it is called, None for all of them:

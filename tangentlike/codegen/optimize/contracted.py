@@ -524,7 +524,7 @@ class _First(Asking):
         """`p_bar["w"] += e` for `add_at(p_bar, "w", e)` of a dict of numbers and arrays."""
         match stmt:
             case ir.Do(ir.Call(ir.Ref(obj=obj), (ir.Var(name) as bar, key, value), ())) if (
-                obj is add_at
+                obj is add_at and key != ir.Const(Ellipsis)  # (all entries: of a dict, another)
             ):
                 held = self.facts.kind_behind(name)
                 place = held.form == "dict" or self._kind_of(key).integer or _is_integer(key)
