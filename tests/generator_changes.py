@@ -221,6 +221,9 @@ CHANGED = Subject(
             "q['a'].items = <V> * <S>",
             "<X> = 0.4 * p.plus(p).items",
         ),
+        ("q = {'u': <V>}", "p = Joined(q, 'm').held()", "p['u'] = <V> * <S>", "<X> = q['u'] * 0.5"),
+        ("q = [<V>]", "p = Joined(q, 'm').held()", "p[0] = <V> * <S>", "<X> = q[0] * 0.5"),
+        ("q = [<V>]", "p = Joined(q, 'm')", "p.held().append(<W> * <S>)", "<X> = q[1] * 0.5"),
         (
             "p = Joined([<S>, <T>], 'm')",
             "for x1 in [p]:",
@@ -291,6 +294,7 @@ CHANGED = Subject(
             "        self.items, self.unit = items, unit\n\n"
             "    def plus(self, p):\n"
             "        return Joined(self.items + p.items, self.unit + p.unit)\n\n"
+            "    def held(self):\n        return self.items\n\n"
             "    def times(self, c):\n"
             "        return Joined(self.items * c, self.unit)\n",
         ),

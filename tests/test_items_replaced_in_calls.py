@@ -506,6 +506,21 @@ def the_result_of_a_method(x):
     return np.sum(xs[0])
 
 
+def a_dict_that_a_method_gives(x):
+    d = {"a": x}
+    k = Holder(d).get()
+    k["a"] = x[::-1] * x
+    k["b"] = x * x
+    return np.sum(d["a"] * d["b"])
+
+
+def a_list_that_a_method_gives_grows(x):
+    xs = [x]
+    h = Holder(xs)
+    h.get().append(x[::-1] * x)
+    return np.sum(h.xs[1])
+
+
 def a_dict_in_a_dict(x):
     d = {"u": {"a": x}}
     k = given_back(d["u"])
@@ -534,6 +549,8 @@ GIVEN_BACK = [
     after_it_was_written,
     one_of_two_results,
     the_result_of_a_method,
+    a_dict_that_a_method_gives,
+    a_list_that_a_method_gives_grows,
     a_dict_in_a_dict,
     lists_in_a_loop,
     on_one_branch,

@@ -305,6 +305,8 @@ class _Reader:
                 for operand in self._returned(call, obj, whole=not several):
                     if self.inside(name) != name and self.inside(operand) != operand:
                         self.flow.share(name, operand)
+                    elif self.inside(name) != name:  # (a container that an object holds)
+                        self._part_of((name,), operand)
             if names and self._repeats(call):
                 for name in names[1:]:
                     self._hold(name, names[0])
