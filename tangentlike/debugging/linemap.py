@@ -87,7 +87,7 @@ class LineMap:
     >>> for statement in lines.of(2):
     ...     print(statement.line, statement.role, statement.text)
     6 primal y = x * x
-    9 adjoint x_bar = 2.0 * y_bar * x
+    9 adjoint return 2.0 * y_bar * x
     """
 
     source: str
@@ -217,9 +217,9 @@ def line_map(fn: Callable[..., Any]) -> LineMap:
     Examples
     --------
     >>> import tangentlike as tl
-    >>> lines = tl.line_map(tl.grad(lambda x: x * x))
+    >>> lines = tl.line_map(tl.grad(lambda x: abs(x) * x))
     >>> lines
-    LineMap(function_grad: 2 statements)
+    LineMap(function_grad: 4 statements)
     """
     return program_of(derivation_behind(fn)).lines
 
