@@ -503,3 +503,24 @@ def test_what_an_iterator_need_not_go_through_is_not_made():
 
     with pytest.raises(tl.UnsupportedError, match="is called within"):
         tl.grad(first_only)(np.array([0.4, 0.9]))
+
+
+class Doubled(list):
+    def __iter__(self):
+        return (2.0 * v for v in list.__iter__(self))
+
+
+DOUBLED, KEYS, VALUES = Doubled([1.0, 3.0]), {5: 1.0, 7: 2.0}, {5: 1.5, 7: 2.0}.values()
+OUTSIDE = {
+    "a list of its own": lambda x: sum(v * w for v, w in zip(DOUBLED, x)),
+    "by number": lambda x: sum(n * v * x[n] for n, v in enumerate(DOUBLED)),
+    "a dict": lambda x: sum(k * w**2 for k, w in zip(KEYS, x)),
+    "values": lambda x: sum(v * w**2 for v, w in zip(VALUES, x)),
+    "a set": lambda x: sum(v * w**2 for v, w in zip({3.0}, x)),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_defined_outside_gives_its_items_as_python_takes_them(name: str) -> None:
+    """Not by their places, where iteration is another."""
+    tl.check_grads(OUTSIDE[name], (np.array([0.4, 0.9]),), order=2)

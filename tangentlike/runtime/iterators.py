@@ -259,6 +259,10 @@ class Replayed:
         return self._taken_before()[index]
 
 
+# How what is gone through by the places of its items is gone through; a subclass may do otherwise.
+ITEMS_BY_PLACE = frozenset(cls.__iter__ for cls in (*SEQUENCES, range, str, Replayed))
+
+
 def repeatable(x: Any, asked: bool = False) -> Any:
     """What two loops can go through where one goes through `x`: an iterator has nothing left after
     the first, and what else is no sequence may give other items to the second.
@@ -269,7 +273,7 @@ def repeatable(x: Any, asked: bool = False) -> Any:
     >>> repeatable([1.0, 2.0]), list(repeatable(iter("ab")))
     ([1.0, 2.0], ['a', 'b'])
     """
-    if isinstance(x, (*SEQUENCES, range, str, Replayed)) or is_array(x):
+    if getattr(type(x), "__iter__", None) in ITEMS_BY_PLACE or is_array(x):
         return x
     if asked and isinstance(x, Iterator):
         raise TypeError(
