@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,17 @@ PLAIN: list[Callable[..., Any]] = [
     lambda x: np.sum(LABELLED * x**2) * LABELLED.norm() * Step.TWO,
     lambda x: np.sum(x**2) * np.sum(MASKED > 1.0) * float(SQUARING),
 ]
+
+
+def test_arguments_that_hold_what_computes_in_its_own_way_are_refused() -> None:
+    def beside(x: Any, box: Any) -> Any:
+        return np.sum(box.w + x * x)
+
+    gradient, box = tl.grad(beside), SimpleNamespace(w=A)
+    np.testing.assert_allclose(gradient(A, box), 2.0 * A)
+    box.w = MASKED
+    with pytest.raises(tl.TangentlikeError, match="a class with operations of its own"):
+        gradient(A, box)
 
 
 @pytest.mark.parametrize("f", PLAIN)

@@ -558,22 +558,29 @@ def _defines_operations(cls: type) -> bool:
     return False
 
 
+_PLAIN = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
+
+
 def refuse_matrices(values: Iterable[Any], depth: int = 2) -> None:
     """Say clearly that `*` of an argument would be taken for the product of entries, or for NumPy's
     where its class has operations of its own."""
     for value in values:
-        if type(value) in (list, tuple, dict):
-            if depth and len(value) < _MANY:
-                refuse_matrices(value.values() if type(value) is dict else value, depth - 1)
-        elif _OWN_WAYS.get(type(value)) is not False and computes_its_own_way(type(value)):
-            what = f"an argument is a {type(value).__name__}, a class with operations of its own"
+        cls = type(value)
+        if cls in _PLAIN:
+            continue
+        held = value if cls in (list, tuple, dict) else attribute_of(value, "__dict__", None)
+        if type(held) in (list, tuple, dict) and depth and 0 < len(held) < _MANY:
+            refuse_matrices(held.values() if type(held) is dict else held, depth - 1)
+        if held is value:
+            continue
+        if _OWN_WAYS.get(cls) is not False and computes_its_own_way(cls):
+            what = f"an argument is a {cls.__name__}, a class with operations of its own"
             raise TangentlikeError(what, hint="Pass np.asarray of it, or w.filled(0.0), float(w).")
-        elif _MATRIX_CLASSES.get(type(value)) is not False and is_matrix(value):
-            kind = type(value).__name__
+        if _MATRIX_CLASSES.get(cls) is not False and is_matrix(value):
             hint = "Pass np.asarray of it, and write @ for the product of matrices."
-            if kind != "matrix":
+            if cls.__name__ != "matrix":
                 hint = "Pass scipy.sparse.csr_array of it, and write @ for the product of matrices."
-            what = f"an argument is a {kind}, whose `*` is not the elementwise product"
+            what = f"an argument is a {cls.__name__}, whose `*` is not the elementwise product"
             raise TangentlikeError(what, hint=hint)
 
 
