@@ -766,3 +766,15 @@ def test_what_is_repeated_is_not_copied_before() -> None:
         lambda g, a: np.sum(g, axis=1) @ a, example=(np.ones((3, 2)), np.ones(3))
     ).source
     assert "np.full_like(g, a[:, None])" in source
+
+
+def test_two_signs_around_a_sum_over_axes_are_none():
+    """`unbroadcast(a, x)` for `-unbroadcast(-a, x)`, of whatever shapes."""
+
+    def step(e, mean):
+        return (mean - e * np.sin(mean)) / (1.0 - e * np.cos(mean))
+
+    gradient = tl.grad(step, wrt=("e", "mean"))
+    assert "-unbroadcast(" in gradient.source and "-unbroadcast(-" not in gradient.source
+    tl.check_grads(step, (0.3, 0.7))
+    tl.check_grads(lambda e, m: np.sum(step(e, m)), (0.3, np.array([0.7, 1.1])))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ... import ir
+from ...runtime import unbroadcast
 
 ADD = ir.Ref("+", operator.add)
 SUB = ir.Ref("-", operator.sub)
@@ -229,10 +230,17 @@ def is_adjoint(expr: ir.Expr) -> bool:
 
 def turned(product: Product, floating: Predicate, every: bool = False) -> Product:
     """`(b - a) * c` for `-(a - b) * c`, and `(a + b) * c` for `-(-a - b) * c`: only that, and such
-    like, where `every` term has to have a sign."""
+    like, where `every` term has to have a sign. `unbroadcast(a, x)` for `-unbroadcast(-a, x)`."""
     if product.coefficient >= 0:
         return product
     for at, factor in enumerate(product.factors):
+        if isinstance(factor, ir.Call) and getattr(factor.fn, "obj", None) is unbroadcast:
+            inner = product_of(factor.args[0])
+            if inner.coefficient < 0 and any(map(floating, inner.factors)):
+                positive = build(replace(inner, coefficient=-inner.coefficient), floating)
+                factors = list(product.factors)
+                factors[at] = replace(factor, args=(positive, *factor.args[1:]))
+                return replace(product, coefficient=-product.coefficient, factors=tuple(factors))
         if is_operation(factor, SUB) or is_operation(factor, ADD):
             terms = terms_of(factor)
             negative = (all if every else any)(term.coefficient < 0 for term in terms)
