@@ -71,8 +71,12 @@ _settled = count(1)
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What the tests of a file leave is as lasting as what collection made: a test that collects
-    garbage itself would walk over all of it, for seconds."""
+    garbage itself would walk over all of it, for seconds. Its derivatives are of use to few other
+    files, and are most of what there is to walk over."""
     if nextitem is not None and nextitem.path != item.path:
+        derivation = sys.modules.get("tangentlike.dispatch.derivation")
+        if derivation is not None:
+            derivation._DERIVATIONS = derivation.Derivations()
         if next(_settled) % 25 == 0:
             gc.unfreeze()  # (what was of use then may be garbage by now)
         _settle()
