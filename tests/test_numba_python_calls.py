@@ -15,9 +15,10 @@ import tangentlike as tl
 from tangentlike import runtime
 from tangentlike.errors import InternalError
 from tests.sampled import one_in
-from tests.test_numba import cache  # noqa: F401
 
 numba = pytest.importorskip("numba")
+from tests.test_numba import cache  # noqa: E402, F401
+
 pytestmark = pytest.mark.thorough  # (each compilation takes a second)
 
 RNG = np.random.default_rng(0)
