@@ -17,6 +17,7 @@ import numpy as np
 from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.owners import module_of
+from ..frontend.resolve import once_a_reading
 from ..ir.facts import fact
 from ..ir.index import references
 from ..pytree.leaves import computes_its_own_way
@@ -43,7 +44,7 @@ def refuse_own_arithmetic(function: ir.Function, active: Collection[str]) -> Non
     """
     defaults = {p.name: p.default for p in function.params if isinstance(p.default, ir.Ref)}
     refs = (*fact(references, function), *defaults.values())
-    if not any(_may_give(ref.obj) for ref in refs):
+    if not any(_asked(ref.obj) for ref in refs):
         return
     names = _names(function, {name: _class(ref, {}) or ref.obj for name, ref in defaults.items()})
     for stmt in ir.statements(function.body):
@@ -60,7 +61,7 @@ def refuse_own_arithmetic(function: ir.Function, active: Collection[str]) -> Non
 
 
 def _may_give(obj: Any, depth: int = 2) -> bool:
-    """Whether what is defined outside is such a value, holds or makes one (asked first)."""
+    """Whether what is defined outside is such a value, holds or makes one."""
     if _made_by(obj) or computes_its_own_way(type(obj)):
         return True
     if depth == 0 or isinstance(obj, type) or callable(obj) or isinstance(obj, types.ModuleType):
@@ -69,6 +70,9 @@ def _may_give(obj: Any, depth: int = 2) -> bool:
     inside = obj if type(obj) in (list, tuple) else held.values() if type(held) is dict else ()
     inside = obj.values() if isinstance(obj, dict) else inside
     return any(_may_give(value, depth - 1) for value in itertools.islice(inside, _MOST))
+
+
+_asked = once_a_reading(_may_give)  # (first of all, of what each function names)
 
 
 def _given(stmt: ir.Stmt, active: Collection[str]) -> tuple[ir.Expr, ...]:
@@ -100,7 +104,7 @@ def _names(function: ir.Function, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _holding(obj: Any) -> Any:
-    return obj if _may_give(obj) else None
+    return obj if _asked(obj) else None
 
 
 def _class(expr: ir.Expr, names: Mapping[str, Any]) -> str:

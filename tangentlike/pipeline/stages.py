@@ -473,13 +473,20 @@ def _types(
     )
 
 
+def _each(
+    change: Callable[[ir.Function, Facts], ir.Function],
+    functions: tuple[ir.Function, ...],
+    facts: Mapping[str, Facts],
+) -> tuple[ir.Function, ...]:
+    """The functions, changed where something is known about them."""
+    return tuple(change(f, facts[f.name]) if f.name in facts else f for f in functions)
+
+
 def _finished(
     functions: tuple[ir.Function, ...], request: Request, facts: Mapping[str, Facts]
 ) -> tuple[ir.Function, ...]:
     """The functions as they run (who differentiates them finds sums, which are linear)."""
-    known = ((f, facts.get(f.name)) for f in functions)
-    made = tuple(f if about is None else nest_single_uses(f, about) for f, about in known)
-    made = saved_together(made, facts)
+    made = saved_together(_each(nest_single_uses, functions, facts), facts)
     made = stored_first(made, facts)
     return contracted(made, facts) if request.target == "numpy" else made
 
@@ -493,8 +500,7 @@ def _compilable(
 ) -> tuple[ir.Function, ...]:
     """The functions as they run: as Numba takes them, for the target that asks for that; for the
     others as a person would write them (Numba infers the types of lists one by one)."""
-    known = ((f, facts.get(f.name)) for f in functions)
-    functions = tuple(f if about is None else nest_in_return(f, about) for f, about in known)
+    functions = _each(nest_in_return, functions, facts)
     if request.target != "numba":
         return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered

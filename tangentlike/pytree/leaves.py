@@ -573,7 +573,7 @@ def refuse_matrices(values: Iterable[Any], depth: int = 2) -> None:
             refuse_matrices(held.values() if type(held) is dict else held, depth - 1)
         if held is value:
             continue
-        if _OWN_WAYS.get(cls) is not False and computes_its_own_way(cls):
+        if computes_its_own_way(cls):
             what = f"an argument is a {cls.__name__}, a class with operations of its own"
             raise TangentlikeError(what, hint="Pass np.asarray of it, or w.filled(0.0), float(w).")
         if _MATRIX_CLASSES.get(cls) is not False and is_matrix(value):

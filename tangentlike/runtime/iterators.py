@@ -259,8 +259,17 @@ class Replayed:
         return self._taken_before()[index]
 
 
-# How what is gone through by the places of its items is gone through; a subclass may do otherwise.
-ITEMS_BY_PLACE = frozenset(cls.__iter__ for cls in (*SEQUENCES, range, str, Replayed))
+# (A subclass may go through its items in another way.)
+_BY_PLACE = frozenset(cls.__iter__ for cls in (*SEQUENCES, range, str, Replayed))
+
+
+def has_items_by_place(x: Any) -> bool:
+    """Whether going through `x` gives its items by their places, as often as one likes.
+
+    >>> has_items_by_place([1.0]), has_items_by_place(iter([1.0])), has_items_by_place({1.0})
+    (True, False, False)
+    """
+    return getattr(type(x), "__iter__", None) in _BY_PLACE or is_array(x)
 
 
 def repeatable(x: Any, asked: bool = False) -> Any:
@@ -273,7 +282,7 @@ def repeatable(x: Any, asked: bool = False) -> Any:
     >>> repeatable([1.0, 2.0]), list(repeatable(iter("ab")))
     ([1.0, 2.0], ['a', 'b'])
     """
-    if getattr(type(x), "__iter__", None) in ITEMS_BY_PLACE or is_array(x):
+    if has_items_by_place(x):
         return x
     if asked and isinstance(x, Iterator):
         raise TypeError(

@@ -18,8 +18,7 @@ from ...frontend.naming import noun
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, forms
 from ...ir.kind import UNKNOWN
-from ...runtime.iterators import ITEMS_BY_PLACE
-from ...runtime.records import is_array
+from ...runtime.iterators import has_items_by_place
 from ..context import Context
 from ..loops import is_call, may_break, sources_of
 from .lengths import Changes
@@ -233,7 +232,7 @@ class _Repeatable(ir.Rewriter):
         if isinstance(source, ir.Opaque):
             return not ir.is_starred(source) and self.varied.isdisjoint(ir.names_in(source))
         if isinstance(source, ir.Ref):
-            return not (is_array(source.obj) or _iterates(source.obj) in ITEMS_BY_PLACE)
+            return not has_items_by_place(source.obj)
         if not isinstance(source, ir.Var) or source.name in self.context.repeatable:
             return False
         kind, given = self.context.kind_of(source), source.name in self.function.param_names
@@ -259,11 +258,6 @@ class _Repeatable(ir.Rewriter):
         name = self.context.fresh(wanted, UNKNOWN, temporary=True)
         self.made.append(ir.Assign(name, value, loop.origin))
         return ir.Var(name)
-
-
-def _iterates(obj: Any) -> Any:
-    """How Python goes through an object."""
-    return getattr(type(obj), "__iter__", None)
 
 
 def items_name(source: ir.Expr) -> str:

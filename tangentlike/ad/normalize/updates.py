@@ -121,11 +121,10 @@ def rebind_updates(
     """Turn `a += b` into `a = a + b` wherever nothing can tell the difference.
 
     That is where `a` is a number, or an array that is written in no other way and that no live
-    name shares memory with. `shared` are parameters that a caller sees written. (With a name for
-    each value, `a` may turn out to be a tuple, of which NumPy makes an array.)
+    name shares memory with. `shared` are parameters that a caller sees written.
     """
     numbers = {n for n, k in context.kinds.items() if k.form == "number"}
-    function = operands_as_arrays(rebound(function, numbers, context), wrt, context)
+    function = _rebound(function, numbers, wrt, context)
     while True:
         facts = structure(function, shared)
         sharing = Sharing(facts, context.sources())
@@ -133,7 +132,7 @@ def rebind_updates(
         if not private:
             _refuse_changed(function, sharing, shared, context)
             return function, facts, analyse_aliases(sharing)
-        function = operands_as_arrays(rebound(function, private, context), wrt, context)
+        function = _rebound(function, private, wrt, context)
 
 
 def _split_again(function: ir.Function, context: Context) -> ir.Function:
@@ -213,3 +212,12 @@ def rebound(function: ir.Function, names: Collection[str], context: Context) -> 
     return (
         function if body is function.body else _split_again(ir.with_body(function, body), context)
     )
+
+
+def _rebound(
+    function: ir.Function, names: Collection[str], wrt: tuple[str, ...], context: Context
+) -> ir.Function:
+    """The same; with a name for each value, `a` may turn out to be a tuple, of which NumPy makes an
+    array."""
+    made = rebound(function, names, context)
+    return made if made is function else operands_as_arrays(made, wrt, context)

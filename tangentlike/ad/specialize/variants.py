@@ -25,7 +25,7 @@ from ...analysis.operations import is_entered, is_python_function
 from ...errors import UnsupportedError, called_at
 from ...frontend.lifting import PARAMETER_KINDS, copy_of, signature_of
 from ...frontend.lower import Lowered, names_of
-from ...frontend.signatures import give_signature, plain_signature
+from ...frontend.signatures import plain_signature
 from ...ir.identity import ByIdentity
 from ...ir.names import Names
 from .function_objects import FunctionClasses
@@ -233,11 +233,7 @@ class Variants:
         """The same variant of another function with the same text (one without its checkpoint)."""
         key = (variant, original)
         if key not in self._made:
-            code, known, name = variant.__code__, variant.__globals__, variant.__name__
-            twin = types.FunctionType(code, known, name, variant.__defaults__, variant.__closure__)
-            twin.__module__, twin.__qualname__ = variant.__module__, variant.__qualname__
-            give_signature(twin, plain_signature(variant))
-            self._made[key] = twin
+            twin = self._made[key] = copy_of(variant)
             self.lowered[twin] = self.lowered[variant]
             self.given[twin] = self.given[variant]
             self.read[twin] = self.read[variant]

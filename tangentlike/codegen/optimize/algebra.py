@@ -234,22 +234,26 @@ def turned(product: Product, floating: Predicate, every: bool = False) -> Produc
     if product.coefficient >= 0:
         return product
     for at, factor in enumerate(product.factors):
-        if isinstance(factor, ir.Call) and getattr(factor.fn, "obj", None) is unbroadcast:
-            inner = product_of(factor.args[0])
-            if inner.coefficient < 0 and any(map(floating, inner.factors)):
-                positive = build(replace(inner, coefficient=-inner.coefficient), floating)
-                factors = list(product.factors)
-                factors[at] = replace(factor, args=(positive, *factor.args[1:]))
-                return replace(product, coefficient=-product.coefficient, factors=tuple(factors))
-        if is_operation(factor, SUB) or is_operation(factor, ADD):
-            terms = terms_of(factor)
-            negative = (all if every else any)(term.coefficient < 0 for term in terms)
-            if negative and all(any(map(floating, term.factors)) for term in terms):
-                opposite = [replace(term, coefficient=-term.coefficient) for term in terms]
-                factors = list(product.factors)
-                factors[at] = build_sum(opposite, floating)
-                return replace(product, coefficient=-product.coefficient, factors=tuple(factors))
+        opposite = _opposite(factor, floating, every)
+        if opposite is not None:
+            factors = (*product.factors[:at], opposite, *product.factors[at + 1 :])
+            return replace(product, coefficient=-product.coefficient, factors=factors)
     return product
+
+
+def _opposite(factor: ir.Expr, floating: Predicate, every: bool) -> ir.Expr | None:
+    """A factor with the other sign, where it is as short as with its own."""
+    if isinstance(factor, ir.Call) and getattr(factor.fn, "obj", None) is unbroadcast:
+        inner = product_of(factor.args[0])
+        if inner.coefficient < 0 and any(map(floating, inner.factors)):
+            positive = build(replace(inner, coefficient=-inner.coefficient), floating)
+            return replace(factor, args=(positive, *factor.args[1:]))
+    if is_operation(factor, SUB) or is_operation(factor, ADD):
+        terms = terms_of(factor)
+        negative = (all if every else any)(term.coefficient < 0 for term in terms)
+        if negative and all(any(map(floating, term.factors)) for term in terms):
+            return build_sum([replace(t, coefficient=-t.coefficient) for t in terms], floating)
+    return None
 
 
 def terms_of(expr: ir.Expr) -> list[Product]:
