@@ -24,6 +24,7 @@ from tangentlike.errors import UnsupportedError
 from tangentlike.frontend.lower import lower, read_function
 from tangentlike.frontend.resolve import Scope
 from tangentlike.runtime import unbroadcast
+from tests.programs import BY_NAME
 
 RATE = 0.5
 SINGLE = np.float32(1.5)
@@ -398,6 +399,34 @@ def test_short_forms_of_products() -> None:
         assert count >= 60
 
 
+def test_short_forms_of_dot() -> None:
+    rng = np.random.default_rng(3)
+    count = 0
+    lefts: list[tuple[int, ...]] = [(), (3,), (2, 3), (4, 2, 3)]
+    rights: list[tuple[int, ...]] = [(), (3,), (3, 5), (6, 3, 5)]
+    for a, b in itertools.product(lefts, rights):
+        x, y = rng.normal(size=a), rng.normal(size=b) + 1.0j
+        for z in (y, np.real(y)):
+            shape = np.dot(x, z).shape
+            larger = [(5, *shape)] if 0 < len(a) < 3 > len(b) > 0 else []
+            for g in (np.ones(s, np.result_type(x, z)) for s in (shape, *larger)):
+                count += _compared("dot_bar_a", [(g, x, z)]) + _compared("dot_bar_b", [(g, x, z)])
+    assert count == 80
+
+
+def test_short_forms_of_what_a_mask_selects() -> None:
+    rng = np.random.default_rng(4)
+    masks: list[Any] = [rng.random(shape) < 0.4 for shape in [(), (3,), (2, 3), (4, 2, 3), (2, 1)]]
+    cases = [(m, x) for m in [*masks, np.array([0, -1, 1])] for x in (*ARRAYS, 2.0)]
+    count = 0
+    for mask, x in cases:
+        found = tangentlike.runtime.reached(mask, x)
+        want = np.broadcast_to(found, np.shape(x)).astype(bool)
+        assert np.array_equal(SHORT["reached"](mask, x), want)
+        count += 1
+    assert count == 48
+
+
 def test_short_forms_of_slopes() -> None:
     cases = [(x, p) for x in (2.0, ARRAYS[3]) for p in (0, 0.0, 2, 2.5, np.array([0.0, 1.0, 2.0]))]
     for x, p in cases:
@@ -461,12 +490,42 @@ def of_pullbacks(x: Any, w: Any) -> Any:
 )
 def test_programs_with_containers_take_the_helpers_for_them(fn: Any, args: Any) -> None:
     text = tl.grad(fn, wrt=1).__tangentlike__.derive().derived.standalone()
-    assert "; for numbers and arrays" not in text
+    assert "; for numbers and arrays." not in text
     want = tl.grad(fn, wrt=1)(*args)
     namespace: dict[str, Any] = {}
     exec(text, namespace)
     got = namespace[f"{fn.__name__}_grad"](*args)
     assert np.allclose(flat(got), flat(want), rtol=1e-15)
+
+
+CONTAINERS = [
+    program
+    for program in BY_NAME.values()
+    if program.theme in ("containers_readonly", "records", "function_values")
+][::3]
+
+
+def test_files_for_containers_give_what_the_package_gives() -> None:
+    """Their helpers are the short ones for numbers, arrays and what holds such."""
+    count = 0
+    for program in CONTAINERS:
+        made = tl.grad(program.fn, wrt=program.wrt)
+        try:
+            text = made.__tangentlike__.derive().derived.standalone()
+        except UnsupportedError:
+            continue
+        if "what holds such." not in text.split("\n", 1)[0]:
+            continue
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        got = namespace[f"{program.fn.__name__}_grad"](*program.arguments())
+        want = made(*program.arguments())
+        for short, long in zip(got, want, strict=True):
+            named = hasattr(long, "_asdict")
+            long = long._asdict() if named else long
+            assert np.allclose(flat(short), flat(long), rtol=1e-12), program.name
+        count += 1
+    assert count >= 8, count
 
 
 @dataclasses.dataclass

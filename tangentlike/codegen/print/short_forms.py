@@ -2,9 +2,8 @@
 
 The runtime's own helpers serve lists, dicts, objects, sparse matrices and arrays of other
 libraries, and they are fast for small arrays. These serve numbers and NumPy arrays, the last of
-them also lists, dicts and objects that hold such, where the arguments are of stated types. Their
-text is copied; the package itself calls none of them. What arguments have to be is written out
-as a test.
+them also lists, dicts and objects that hold such. Their text is copied; the package itself calls
+none of them. What arguments have to be is written out as a test.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import numpy as np
 from ... import ir, runtime
 from ...ir.kind import UNKNOWN
 from ...rules import default_book
+from ...runtime.records import Entries
 from ...runtime.stated_types import stated_types, type_parts
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
@@ -43,7 +43,17 @@ def zeros_like(x: Any) -> Any:
 
 def broadcast_like(g: Any, y: Any) -> Any:
     """`g` in the shape of `y`."""
-    return unbroadcast(g + zeros_like(y), y)
+    return unbroadcast(g + np.zeros(np.shape(y)), y)
+
+
+def part_like(part: Any, value: Any) -> Any:
+    """The adjoint of `value` where `part` of an adjoint is what it was put into."""
+    return broadcast_like(part, value)
+
+
+def reached(mask: Any, x: Any) -> Any:
+    """Which entries of `x`, broadcast to the shape of `mask`, it selects at least once."""
+    return unbroadcast(np.not_equal(mask, 0) + np.zeros(np.shape(x)), x) != 0
 
 
 def unbroadcast(g: Any, like: Any) -> Any:
@@ -74,6 +84,11 @@ def added(a: Any, b: Any) -> Any:
     return a + b
 
 
+def copy(x: Any) -> Any:
+    """A number or an array that may be written instead of `x`."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
 def add_at(x_bar: Any, key: Any, g: Any) -> Any:
     """`x_bar[key] += g`, in which repeated indices count."""
     g = g if np.iscomplexobj(x_bar) else np.real(g)
@@ -91,27 +106,47 @@ def swap_last(x: Any) -> Any:
 
 def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `a` in `a @ b`; `g` may have the shape of what that was broadcast to."""
-    g, b = unbroadcast(g, _empty_product(a, b)), np.conj(b)
-    if np.ndim(b) == 1:
-        return unbroadcast(np.expand_dims(g, -1) * b, a)
-    if np.ndim(a) == 1:
-        return unbroadcast((b @ np.expand_dims(g, -1))[..., 0], a)
-    return unbroadcast(g @ swap_last(b), a)
+    g, _, b = _as_matrices(g, a, b)
+    return unbroadcast(g @ np.swapaxes(b, -1, -2), a)
 
 
 def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `b` in `a @ b`; `g` may have the shape of what that was broadcast to."""
-    g, a = unbroadcast(g, _empty_product(a, b)), np.conj(a)
-    if np.ndim(a) == 1:
-        return unbroadcast(a[:, None] * np.expand_dims(g, -2) if np.ndim(b) > 1 else g * a, b)
+    g, a, _ = _as_matrices(g, a, b)
+    found = np.swapaxes(a, -1, -2) @ g
+    return unbroadcast(found[..., 0] if np.ndim(b) == 1 else found, b)
+
+
+def _as_matrices(g: Any, a: Any, b: Any) -> Any:
+    """`g`, and the conjugates of `a` and `b`: of a vector, a matrix of one column or row."""
     if np.ndim(b) == 1:
-        return unbroadcast((swap_last(a) @ np.expand_dims(g, -1))[..., 0], b)
-    return unbroadcast(swap_last(a) @ g, b)
+        g, b = np.expand_dims(g, -1), b[:, None]
+    if np.ndim(a) == 1:
+        g, a = np.expand_dims(g, -2), a[None]
+    return unbroadcast(g, a[..., :0] @ b[..., :0, :]), np.conj(a), np.conj(b)
 
 
-def _empty_product(a: Any, b: Any) -> Any:
-    """Zeros in the shape of `a @ b`."""
-    return a[..., :0] @ (b[:0] if np.ndim(b) == 1 else b[..., :0, :])
+def dot_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `np.dot(a, b)`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * np.conj(b), a)
+    g, axes = unbroadcast(g, _empty_dot(a, b)), range(np.ndim(b) - 1)
+    b = np.moveaxis(b, -2, -1) if axes else b
+    return unbroadcast(np.tensordot(g, np.conj(b), ([k - len(axes) for k in axes], axes)), a)
+
+
+def dot_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `np.dot(a, b)`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * np.conj(a), b)
+    g, axes = unbroadcast(g, _empty_dot(a, b)), range(np.ndim(a) - 1)
+    product = np.tensordot(np.conj(a), g, (axes, axes))
+    return unbroadcast(np.moveaxis(product, 0, -2) if np.ndim(b) > 1 else product, b)
+
+
+def _empty_dot(a: Any, b: Any) -> Any:
+    """Zeros in the shape of `np.dot(a, b)`."""
+    return np.dot(a[..., :0], b[:0] if np.ndim(b) == 1 else b[..., :0, :])
 
 
 def power_slope(x: Any, p: Any) -> Any:
@@ -173,6 +208,13 @@ def added_inside(a: Any, b: Any) -> Any:
     return a + b
 
 
+def nest_like(g: Any, nested: Any) -> Any:
+    """The adjoint of `np.array(nested)`: entries of `g` in the nesting of `nested`."""
+    if isinstance(nested, (list, tuple)):
+        return Entries(nest_like(g[i], item) for i, item in enumerate(nested))
+    return cast_like(g, nested)
+
+
 def require_class(x: Any, cls: type, *own: str) -> None:
     """Check that `x` is of the class whose methods this derivative was made from."""
     others = set(getattr(x, "__dict__", ())).difference(own)
@@ -204,24 +246,55 @@ SHORT: dict[str, Callable[..., Any]] = {
             cast_like,
             added,
         ),
-        *(add_at, swap_last, matmul_bar_a, matmul_bar_b, power_slope, eye, arange),
+        *(
+            part_like,
+            reached,
+            copy,
+            add_at,
+            swap_last,
+            dot_bar_a,
+            dot_bar_b,
+            matmul_bar_a,
+            matmul_bar_b,
+            power_slope,
+            eye,
+            arange,
+        ),
         *(inverse_of_lower, cholesky_bar),
     )
 }
 SHORT.update(accumulate=added, conj=np.conj)
-# Where arguments are of stated types, and there are lists, dicts and objects among them.
+# Where there are lists, dicts and objects among the arguments.
 SHORT_INSIDE: dict[str, Callable[..., Any]] = {
     **{form.__name__: form for form in (scalar_seed, power_slope, eye, arange, require_class)},
     **{"inverse_of_lower": inverse_of_lower, "cholesky_bar": cholesky_bar},
     **{"zeros_like": zeros_inside, "added": added_inside, "accumulate": added_inside},
-    "add_at": added_at,
+    **{"add_at": added_at, "nest_like": nest_like},
+    **{form.__name__: form for form in (unbroadcast, broadcast_like, sum_to, cast_like)},
+    **{
+        form.__name__: form
+        for form in (swap_last, matmul_bar_a, matmul_bar_b, dot_bar_a, dot_bar_b)
+    },
+    "conj": np.conj,
 }
+_CHECKS = ("require_field",)  # of any value
+
+
+def _of_runtime(obj: Any) -> bool:
+    module = getattr(obj, "__module__", None)
+    return isinstance(module, str) and module.startswith(runtime.__name__)
+
+
+def serves_containers(helpers: Iterable[Any]) -> bool:
+    """Whether there is something shorter for each of these that is a helper of the runtime, which
+    refuses the values that it does not serve."""
+    names = (getattr(obj, "__name__", "") for obj in helpers if _of_runtime(obj))
+    return all(name in SHORT_INSIDE or name in _CHECKS for name in names)
 
 
 def short_form(obj: Any, of_arrays: bool = True) -> Any:
     """What stands for a helper of the runtime, if there is something shorter."""
-    module = getattr(obj, "__module__", None)
-    if not isinstance(module, str) or not module.startswith(runtime.__name__):
+    if not _of_runtime(obj):
         return obj
     forms = SHORT if of_arrays else SHORT_INSIDE
     return forms.get(getattr(obj, "__name__", ""), obj)

@@ -24,7 +24,7 @@ from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
-from .short_forms import checked, is_of_arrays, is_test, is_typed, short_form
+from .short_forms import checked, is_of_arrays, is_test, is_typed, serves_containers, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
@@ -41,7 +41,8 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
         every = scopes_of(module, scope, every)
     bindings = bind(module, every)
     of_arrays = True if of_numpy and is_of_arrays(module) else None
-    if of_arrays is None and of_numpy and is_typed(module):
+    helpers = [binding.obj for binding in bindings.all().values()]
+    if of_arrays is None and of_numpy and (is_typed(module) or serves_containers(helpers)):
         of_arrays = False
     collection = _Collection(module, bindings.all(), of_arrays)
     for name, obj in collection.wanted.items():
