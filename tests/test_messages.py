@@ -6,6 +6,7 @@ from tests import messages
 
 # Texts that are made elsewhere: by the error that is raised again, or by the table or function named.
 MADE_ELSEWHERE = {
+    "analysis/own_arithmetic.py": "what the check that it writes raises, with a place",
     "codegen/print/bindings.py": "the same error, with a place",
     "dispatch/claims.py": "what the array module raised",
     "dispatch/blame.py": "what emitted code raised, with a place",

@@ -46,13 +46,44 @@ class Settings:
         self.weights = weights
 
 
+class Slotted:
+    __slots__ = ("w",)
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+class Hidden:
+    def __init__(self, w: Any, plain: Any = 2.0) -> None:
+        self._w, self.plain = w, plain
+
+    @property
+    def w(self) -> Any:
+        return self._w
+
+    def times(self, x: Any) -> Any:
+        return x * self._w
+
+    def get(self) -> Any:
+        return self._w
+
+
 DOUBLING, SQUARING = np.array([1.0, 2.0, 3.0]).view(Doubling), Squaring(2.0)
 LABELLED = np.array([1.0, 2.0, 3.0]).view(Labelled)
 SETTINGS, TABLE = Settings(MASKED), {"w": [MASKED]}
+DEEP, SLOTTED, HIDDEN = {"a": [{"b": TABLE}]}, Slotted(MASKED), Hidden(MASKED)
 
 
 def scaled(x: Any, w: Any) -> Any:
     return w * x
+
+
+def scaled_in(x: Any, box: Any) -> Any:
+    return np.sum(box.weights * x)
+
+
+def given() -> Any:
+    return MASKED
 
 
 def by_default(x: Any, w: Any = MASKED) -> Any:
@@ -84,6 +115,18 @@ REFUSED: list[Callable[..., Any]] = [
     lambda x: np.sum(scaled(x, MASKED)),
     lambda x: SQUARING * x[0],
     *(by_default, updated, made_inside, viewed),
+    lambda x: scaled_in(x, SETTINGS),
+    lambda x: scaled_in(x, Settings(MASKED)),
+    lambda x: np.sum(DEEP["a"][0]["b"]["w"][0] + x),
+    lambda x, key="w": np.sum(TABLE[key][0] + x),
+    lambda x: sum(np.sum(w + x) for w in TABLE["w"]),
+    lambda x: sum(np.sum(w[0] + x) for w in TABLE.values()),
+    lambda x: np.sum(SLOTTED.w + x),
+    lambda x: np.sum(HIDDEN.w + x),
+    lambda x: np.sum(HIDDEN.times(x)),
+    lambda x: np.sum(HIDDEN.get() + x),
+    lambda x: np.sum(getattr(SETTINGS, "weights") + x),  # noqa: B009
+    lambda x: np.sum(given() + x),
 ]
 
 
@@ -107,6 +150,8 @@ PLAIN: list[Callable[..., Any]] = [
     lambda x: np.sum(SETTINGS.weights.filled(0.5) * x[~MASKED.mask][0]),
     lambda x: np.sum(LABELLED * x**2) * LABELLED.norm() * Step.TWO,
     lambda x: np.sum(x**2) * np.sum(MASKED > 1.0) * float(SQUARING),
+    lambda x: np.sum(Hidden(MASKED, x).plain ** 2) * HIDDEN.plain,
+    lambda x: np.sum((x - np.ma.mean(MASKED)) ** 3) * np.ma.count(MASKED),
 ]
 
 
@@ -117,8 +162,9 @@ def test_arguments_that_hold_what_computes_in_its_own_way_are_refused() -> None:
     gradient, box = tl.grad(beside), SimpleNamespace(w=A)
     np.testing.assert_allclose(gradient(A, box), 2.0 * A)
     box.w = MASKED
-    with pytest.raises(tl.TangentlikeError, match="a class with operations of its own"):
-        gradient(A, box)
+    for held in (box, Slotted(MASKED), Hidden(MASKED)):
+        with pytest.raises(tl.TangentlikeError, match="a class with operations of its own"):
+            gradient(A, held)
 
 
 @pytest.mark.parametrize("f", PLAIN)

@@ -41,7 +41,6 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .own_arithmetic import refuse_own_arithmetic
 
 _CONTAINERS = (dict, list, set, collections.deque)
 _PLAIN = (dict, list, set, collections.OrderedDict, runtime.ExplicitDefaults)
@@ -60,7 +59,6 @@ def refuse_unknown(
     comprehension, a lambda, ...) on the way to an active name, or an object that belongs to no
     parameter: a global list or array.
     """
-    refuse_own_arithmetic(function, active)
     check = _Check(function, active, book, kinds or {}, wrt, matrix_names(function))
     for stmt in ir.statements(function.body):
         check.statement(stmt)

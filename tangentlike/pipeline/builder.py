@@ -66,6 +66,7 @@ from ..analysis.memory import Effects, Sources, depends_on_layout, reads_around
 from ..analysis.operations import operands
 from ..analysis.outer_objects import Changed, changed_by, named_by
 from ..analysis.outside import Outside
+from ..analysis.own_arithmetic import asking_for_numpys, names_own_ways
 from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
 from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
@@ -114,6 +115,7 @@ class Builder:
         self.callees.read = lambda lowered: self.read(read(lowered), {})
         self.facts: dict[str, Facts] = {}
         self.tries = False  # whether a `try` that goes on stands in a function that was read
+        self.own_ways = False  # whether one names what computes in a way of its own, or holds that
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
@@ -153,6 +155,7 @@ class Builder:
     ) -> Lowered:
         """A function with its methods resolved, and with what writes memory in statements."""
         with self.record.stage("resolved") as run:
+            self.own_ways = self.own_ways or names_own_ways(lowered.function)
             function = as_functions(lowered.function)
             if function is not lowered.function:
                 lowered = dataclasses.replace(lowered, function=function)
@@ -424,12 +427,14 @@ class Builder:
     def _asking(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context, stores: bool = True
     ) -> ir.Function:
-        """A function that asks whether what varies is put into arrays of integers. (What a callee
-        is given may be one; a gradient is asked for by floats.)"""
+        """A function that asks whether what varies is put into arrays of integers (what a callee
+        is given may be one; a gradient is asked for by floats), and what it is combined with."""
         named, floats = self._given_floats
         floats = floats if function.name == named else ()
         varied = functools.cache(lambda: context.varied(function, wrt))
         ruled = lambda obj: self.book.find(obj) is not None  # noqa: E731
+        if self.own_ways:
+            function = asking_for_numpys(function, varied(), self.book.is_callee)
         return asking_for_floats(function, floats, varied, context.sources(), ruled, stores)
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[Any]) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import TangentlikeError, with_article
+from ..runtime.buffers import has_own_operations
 from ..runtime.recent import Recent
 from ..runtime.records import (
     SEQUENCES,
@@ -527,15 +528,7 @@ def is_matrix(value: Any) -> bool:
 
 
 _OWN_WAYS: Recent[type, bool] = Recent(1024)
-_ARITHMETIC = frozenset(
-    f"__{prefix}{name}__"
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-    for prefix in ("", "r", "i")
-) | {"__neg__", "__pos__", "__abs__"}
-_OF_ARRAYS = _ARITHMETIC | {"__array_ufunc__", "__array_function__", "__getitem__", "__setitem__"}
-_OF_ARRAYS |= {name for name in dir(np.ndarray) if not name.startswith("_")}
 _MANY = 100  # of as many items or more nobody is asked at each call
-_NUMPYS = (np.memmap, np.recarray, np.matrix, np.generic)  # (matrices are refused by themselves)
 
 
 def computes_its_own_way(cls: type) -> bool:
@@ -546,29 +539,22 @@ def computes_its_own_way(cls: type) -> bool:
     """
     known = _OWN_WAYS.get(cls)
     if known is None:
-        known = _OWN_WAYS.put(cls, _defines_operations(cls))
+        known = _OWN_WAYS.put(cls, has_own_operations(cls))
     return known
-
-
-def _defines_operations(cls: type) -> bool:
-    for base, names in ((np.ndarray, _OF_ARRAYS), (float, _ARITHMETIC), (int, _ARITHMETIC)):
-        if issubclass(cls, base) and not issubclass(cls, _NUMPYS):
-            own = cls.__mro__[: cls.__mro__.index(base)]
-            return any(not names.isdisjoint(vars(one)) for one in own)
-    return False
 
 
 _PLAIN = frozenset((np.ndarray, np.float64, float, int, bool, str, type(None)))
 
 
-def refuse_matrices(values: Iterable[Any], depth: int = 2) -> None:
+def refuse_matrices(values: Iterable[Any], depth: int = 3) -> None:
     """Say clearly that `*` of an argument would be taken for the product of entries, or for NumPy's
     where its class has operations of its own."""
     for value in values:
         cls = type(value)
         if cls in _PLAIN:
             continue
-        held = value if cls in (list, tuple, dict) else attribute_of(value, "__dict__", None)
+        held: Any = value if cls in (list, tuple, dict) else attribute_of(value, "__dict__", None)
+        held = fields_of(value) if held is None else held
         if type(held) in (list, tuple, dict) and depth and 0 < len(held) < _MANY:
             refuse_matrices(held.values() if type(held) is dict else held, depth - 1)
         if held is value:

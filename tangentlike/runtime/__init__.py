@@ -37,6 +37,7 @@ from .buffers import (
     require_mutable,
     require_none,
     require_not_held,
+    require_numpys,
     require_plain_key,
     require_plain_keys,
     require_read_first,

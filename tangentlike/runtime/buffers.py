@@ -254,6 +254,45 @@ def require_floats(x: Any, listed: bool = False) -> None:
         )
 
 
+def require_numpys(*values: Any) -> None:
+    """Check that what is combined with what carries derivatives computes as NumPy's arrays and
+    numbers do, for which the rules hold.
+
+    Raises `NotDifferentiated` otherwise.
+    """
+    for cls in map(type, values):
+        if has_own_operations(cls):
+            raise NotDifferentiated(
+                f"what carries derivatives is combined with a {cls.__name__}, a class with "
+                "operations of its own",
+                "Use an array or a number of NumPy's: np.asarray(w), w.filled(0.0), w.value, "
+                "float(w).",
+            )
+
+
+def has_own_operations(cls: type) -> bool:
+    """Whether a class of arrays or numbers defines operations.
+
+    >>> has_own_operations(np.ma.MaskedArray), has_own_operations(np.ndarray)
+    (True, False)
+    """
+    for base, names in ((np.ndarray, _OF_ARRAYS), (float, _ARITHMETIC), (int, _ARITHMETIC)):
+        if issubclass(cls, base) and not issubclass(cls, _NUMPYS):
+            own = cls.__mro__[: cls.__mro__.index(base)]
+            return any(not names.isdisjoint(vars(one)) for one in own)
+    return False
+
+
+_ARITHMETIC = frozenset(
+    f"__{prefix}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    for prefix in ("", "r", "i")
+) | {"__neg__", "__pos__", "__abs__"}
+_OF_ARRAYS = _ARITHMETIC | {"__array_ufunc__", "__array_function__", "__getitem__", "__setitem__"}
+_OF_ARRAYS |= {name for name in dir(np.ndarray) if not name.startswith("_")}
+_NUMPYS = (np.memmap, np.recarray, np.matrix, np.generic)  # (matrices are refused by themselves)
+
+
 def require_plain_keys(items: Any, pairs: bool = False) -> None:
     """Check the keys of which a dict is made, or the first items of `pairs`, as
     `require_plain_key` does.
