@@ -398,6 +398,11 @@ AGAIN = Subject(
         ("<Y> = 0.1 * sum(itertools.accumulate((x1 * <S> for x1 in <V>), operator.mul))",),
         ("<Y> = 0.1 * sum(x1 * x2 for x1, x2 in itertools.pairwise(x3 * x3 for x3 in <V>))",),
         ("<X> = <W> * sum(itertools.chain((bent(x1) for x1 in (<V>, <W>)), (<S>,)))",),
+        (
+            "<Y> = 0.2 * sum(x1 * x2 for x1, x2 in zip(map(bent, (<V>, <W>)), [<S>]))",
+            "<X> = <W> * 0.9",
+        ),
+        ("p = dict(zip('u', map(bent, (<V>, <W>))))", "<X> = <W> * p['u'] * 0.1 + <V>"),
         ("p = dict.fromkeys('uw', <V> * 1.0)", "p['u'] *= <S>", "<X> = p['w'] * 0.5"),
         (
             "for k1, q in itertools.groupby(range(4), key=lambda k2: k2 // 2):",

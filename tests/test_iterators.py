@@ -524,3 +524,62 @@ OUTSIDE = {
 def test_what_is_defined_outside_gives_its_items_as_python_takes_them(name: str) -> None:
     """Not by their places, where iteration is another."""
     tl.check_grads(OUTSIDE[name], (np.array([0.4, 0.9]),), order=2)
+
+
+class Total:
+    def __init__(self):
+        self.all = 0.0
+
+    def add(self, v):
+        self.all += v
+        return self.all * v
+
+
+def _shorter_later(x, total):
+    return sum(a * b for a, b in zip((total.add(v) for v in x), [1.0, 2.0]))
+
+
+def _shorter_first(x, total):
+    made = dict(zip("ab", map(total.add, x)))
+    return made["a"] * made["b"]
+
+
+def _between(x, total):
+    s = 0.0
+    for a, b, c in zip(map(total.add, x), map(total.add, x[:3]), {"p": 1.5, "q": 2.0}.values()):
+        s += a * b * c
+    return s
+
+
+def _as_long(x, total):
+    return sum(a * b * k for k, (a, b) in enumerate(zip(map(total.add, x), x[::-1])))
+
+
+def _broken(x, total):
+    for a, b in zip(map(total.add, x), zip(x, [1.0, 2.0])):
+        if a > 0.5:
+            return a * b[0] * b[1]
+    return total.all * 2.0
+
+
+def _joined(x, total):
+    pairs = list(zip(map(total.add, x), x[1:3]))
+    return pairs[0][0] * pairs[-1][1] * len(pairs)
+
+
+SIDE_BY_SIDE = (_shorter_later, _shorter_first, _between, _as_long, _broken, _joined)
+
+
+@pytest.mark.parametrize("f", SIDE_BY_SIDE)
+def test_a_zip_makes_the_items_that_python_makes(f: Any) -> None:
+    """One more of what comes before the one that ends, none of what comes after it."""
+
+    def both(x):
+        total = Total()
+        return f(x, total) * total.all
+
+    x = np.array([0.4, 0.9, -0.3, 0.5])
+    tl.check_grads(both, (x,), order=2)
+    written = Total()
+    value = f(x, written) * written.all
+    assert tl.value_and_grad(both)(x)[0] == pytest.approx(value)

@@ -22,6 +22,7 @@ from ..runtime.records import attribute_of
 from .nested import Closure, Walrus
 from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
 from .owners import is_operation
+from .primal import stores
 
 # What a generator expression may be handed to as a list, and the places of such arguments: they
 # take all items at once.
@@ -135,11 +136,17 @@ def _with_taken(call: ir.Call, places: slice) -> ir.Call:
 
 def _taken(items: ir.Expr) -> ir.Expr:
     """What is gone through at once, with lists for generator expressions, those that a `zip`, an
-    `enumerate` or an `itertools.accumulate` goes through too."""
+    `enumerate` or an `itertools.accumulate` goes through too; with a list of the tuples of a `zip`,
+    where making an item may write something: it makes no more than it asks for."""
     if isinstance(items, Comprehension) and _carrying(items):
         return items if any(map(_is_endless, items.clauses)) else taken_whole(items)
     if not isinstance(items, ir.Call) or not isinstance(items.fn, ir.Ref):
         return items
+    if _writes_beside(items):
+        names = tuple(sorted(ir.names_in(items)))
+        code = (names, tuple(map(ir.Var, names)), (), items.at, "list")
+        own = "items" + "_" * len(names)
+        return Comprehension("zip", *code, ir.Var(own), None, (Clause(own, items, ()),))
     obj = items.fn.obj
     each_of_one = attribute_of(obj, "__self__", None) is itertools.chain  # (`from_iterable`)
     places = _FIRST if each_of_one else _GOING_THROUGH.get(id(obj))
@@ -181,7 +188,7 @@ def loop(
     body: ir.Block = (add,)
     for header in reversed(headers):
         body = _where(header.tests, body, origin)
-        body = (_loop_through(header.target, header.iter, body, local, origin),)
+        body = _loop_through(header.target, header.iter, body, local, origin)
     empty = ir.Display("dict" if expr.form == "dict" else "list", ())
     return (ir.Assign(name, empty, origin), *body)
 
@@ -211,15 +218,15 @@ def _loop_through(
     body: ir.Block,
     variable: Callable[[str], str],
     origin: ir.Origin,
-) -> ir.For:
+) -> ir.Block:
     """A loop over anything; over what a generator expression makes it is the loop over what that
     goes through: `for y in map(f, xs)` of a comprehension is `for x in xs: y = f(x)`."""
-    while (generated := loop_over(iterable, variable)) is not None:
-        clause, item = generated
-        body = (ir.Assign(target, item, origin), *body)
-        body = _where(clause.tests, body, origin)
-        target, iterable = clause.target, clause.iter
-    return ir.For(target, _taken(iterable), body, origin)
+    first: ir.Block = ()
+    while (turn := loop_over(iterable, variable, origin)) is not None:
+        body = turn.around((ir.Assign(target, turn.item, origin), *body), origin)
+        first = (*turn.first, *first)
+        target, iterable = turn.clause.target, turn.clause.iter
+    return (*first, ir.For(target, _taken(iterable), body, origin))
 
 
 def mapped(
@@ -257,7 +264,27 @@ def mapped(
     return Comprehension(*parts, "generator", element, None, (clause,))
 
 
-def loop_over(expr: ir.Expr, variable: Callable[[str], str]) -> tuple[Clause, ir.Expr] | None:
+@dataclass(frozen=True)
+class Turn:
+    """What a loop over a generator expression runs over, and the item that each turn takes. `first`
+    stands before the loop. Each of the `steps` makes a part of the item, and says whether there is
+    more beside it: a `zip` makes one where what comes after it has ended; `last` makes the rest."""
+
+    clause: Clause
+    item: ir.Expr
+    first: ir.Block = ()
+    steps: tuple[tuple[ir.Block, ir.Expr], ...] = ()
+    last: ir.Block = ()
+
+    def around(self, body: ir.Block, origin: ir.Origin) -> ir.Block:
+        """The body of the loop, `body` what is done with an item."""
+        body = (*self.last, *body)
+        for made, test in reversed(self.steps):
+            body = (*made, ir.If(test, body, (), origin))
+        return _where(self.clause.tests, body, origin)
+
+
+def loop_over(expr: ir.Expr, variable: Callable[[str], str], origin: ir.Origin) -> Turn | None:
     """What a `for` over a generator expression runs over, and the item that it takes.
 
     before::                                  after::
@@ -267,18 +294,18 @@ def loop_over(expr: ir.Expr, variable: Callable[[str], str]) -> tuple[Clause, ir
                                                           body
     """
     if isinstance(expr, ir.Call) and expr.fn in _SIDE_BY_SIDE and not expr.kwargs:
-        return _loop_side_by_side(expr, variable)
+        return _loop_side_by_side(expr, variable, origin)
     if not isinstance(expr, Comprehension) or expr.form != "generator" or len(expr.clauses) != 1:
         return None
     (clause,) = expr.clauses
     meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
     header, meaning = _read_in(clause, meaning, variable)
-    return header, ir.substitute(expr.element, meaning)
+    return Turn(header, ir.substitute(expr.element, meaning))
 
 
 def _loop_side_by_side(
-    call: ir.Call, variable: Callable[[str], str]
-) -> tuple[Clause, ir.Expr] | None:
+    call: ir.Call, variable: Callable[[str], str], origin: ir.Origin
+) -> Turn | None:
     """The same for `enumerate` and `zip` of generator expressions without tests.
 
     before::                                  after::
@@ -286,29 +313,97 @@ def _loop_side_by_side(
             body                                      y, z = f(x), item
                                                       body
     """
-    targets: list[ir.Target] = []
-    args: list[ir.Expr] = []
-    items: list[ir.Expr] = []
-    if call.fn == _SIDE_BY_SIDE[0]:  # (the count comes first, and is not an argument)
-        targets.append(variable("i"))
-        items.append(ir.Var(str(targets[0])))
-    own = call.args if call.fn == _SIDE_BY_SIDE[1] else call.args[:1]
-    found = [loop_over(arg, variable) for arg in own]
-    for arg, generated in zip(own, found, strict=True):
-        if generated is not None and not generated[0].tests:
-            targets.append(generated[0].target)
-            args.append(generated[0].iter)
-            items.append(generated[1])
-        elif generated is not None or is_generator(arg):
-            return None
-        else:
-            targets.append(variable("item"))
-            args.append(arg)
-            items.append(ir.Var(str(targets[-1])))
-    if not any(found):
+    counts = call.fn == _SIDE_BY_SIDE[0]  # (the count comes first, and is not an argument)
+    count = [variable("i")] if counts else []
+    own = call.args[:1] if counts else call.args
+    found = [loop_over(arg, variable, origin) for arg in own]
+    if not any(found) or any(turn.clause.tests for turn in found if turn):
         return None
-    again = replace(call, args=(*args, *call.args[len(own) :]))
-    return Clause(tuple(targets), again, ()), ir.Display("tuple", tuple(items))
+    turns: list[Turn] = []
+    for arg, turn in zip(own, found, strict=True):
+        if turn is None and is_generator(arg):
+            return None
+        item = variable("item") if turn is None else ""
+        turns.append(turn or Turn(Clause(item, arg, ()), ir.Var(item)))
+    ending = [turn for turn in turns if not _is_endless(turn.clause)]
+    if any(map(_may_write, ending[:-1])):
+        return _turns_in_steps(turns, variable, origin)
+    again = replace(call, args=(*(turn.clause.iter for turn in turns), *call.args[len(own) :]))
+    clause = Clause((*count, *(turn.clause.target for turn in turns)), again, ())
+    items = ir.Display("tuple", (*map(ir.Var, count), *(turn.item for turn in turns)))
+    return replace(turns[0], clause=clause, item=items)
+
+
+def _turns_in_steps(
+    turns: list[Turn], variable: Callable[[str], str], origin: ir.Origin
+) -> Turn | None:
+    """The same where making an item may write something, and what comes after it may end first.
+
+    before::                                  after::
+        for y, z in zip(map(f, xs), zs):          count = len(zs)
+            body                                  items = list(zs)
+                                                  for i, x in zip(range(count + 1), xs):
+                                                      item = f(x)
+                                                      if i < count:
+                                                          item2 = items[i]
+                                                          y, z = item, item2
+                                                          body
+    """
+    at = next(n for n, turn in enumerate(turns) if _may_write(turn))
+    if any(turn.steps for turn in turns) or any(_is_endless(turn.clause) for turn in turns[at:]):
+        return None
+    i, later = ir.Var(variable("i")), turns[at + 1 :]
+    counts = [ir.Var(variable("count")) for _ in later]
+    listed = [ir.Var(variable("items")) for _ in later]
+    first: list[ir.Stmt] = []
+    for turn, number, items in zip(later, counts, listed, strict=True):
+        source = turn.clause.iter
+        lines = [(items, ir.Call(ir.Ref("list", list), (source,)))]
+        # (What has no end, as an `itertools.count()` with a name, has no length, either.)
+        counted = items if isinstance(source, ir.Call) else source
+        length = ir.Call(ir.Ref("len", len), (counted,))
+        lines.insert(int(counted is items), (number, length))
+        first += [ir.Assign(name.name, value, origin) for name, value in lines]
+    made: list[ir.Stmt] = []
+    steps: list[tuple[ir.Block, ir.Expr]] = []
+    taken: list[ir.Expr] = []
+    for n, turn in enumerate(turns):
+        if n > at:
+            made.append(ir.Assign(turn.clause.target, ir.Index(listed[n - at - 1], i), origin))
+        item = ir.Var(variable("item"))
+        taken.append(item)
+        made.append(ir.Assign(item.name, turn.item, origin))
+        if n == at or (n < len(turns) - 1 and _may_write(turn)):
+            asked = next(filter(lambda m: _may_write(turns[m]), range(n + 1, len(turns))), None)
+            count = _least(counts[n - at : None if asked is None else asked - at])
+            steps.append((tuple(made), ir.Call(ir.Ref("<", operator.lt), (i, count))))
+            made = []
+    most = ir.Call(ir.Ref("+", operator.add), (_least(counts), ir.Const(1)))
+    ranges = ir.Call(ir.Ref("range", range), (most,))
+    clauses = [turn.clause for turn in turns[: at + 1]]
+    again = ir.Call(_SIDE_BY_SIDE[1], (ranges, *(clause.iter for clause in clauses)))
+    clause = Clause((i.name, *(clause.target for clause in clauses)), again, ())
+    return Turn(clause, ir.Display("tuple", tuple(taken)), tuple(first), tuple(steps), tuple(made))
+
+
+def _least(counts: list[ir.Var]) -> ir.Expr:
+    return counts[0] if len(counts) == 1 else ir.Call(ir.Ref("min", min), tuple(counts))
+
+
+def _writes_beside(items: ir.Call) -> bool:
+    """Whether this is a `zip` of generator expressions of which one may write something."""
+    made = (arg.element for arg in items.args if isinstance(arg, Comprehension) and _carrying(arg))
+    return items.fn == _SIDE_BY_SIDE[1] and any(map(_may_store, made))
+
+
+def _may_write(turn: Turn) -> bool:
+    return bool(turn.steps) or _may_store(turn.item)
+
+
+def _may_store(item: ir.Expr) -> bool:
+    """Whether what makes an item may write something, by the functions that it calls."""
+    called = (part.fn for part in ir.walk(item) if isinstance(part, ir.Call))
+    return any(not isinstance(fn, ir.Ref) or stores(fn.obj) for fn in called)
 
 
 def is_inert(expr: Comprehension) -> bool:
@@ -438,7 +533,7 @@ def generators_in_place(function: ir.Function, variable: Callable[[str], str]) -
             return (*before, ir.map_statement(stmt, expr=lambda e: ir.substitute(e, put)))
         if isinstance(stmt, ir.For):
             through = ir.substitute(stmt.iter, values)
-            return (_loop_through(stmt.target, through, stmt.body, variable, stmt.origin),)
+            return _loop_through(stmt.target, through, stmt.body, variable, stmt.origin)
         return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values))
 
     body = ir.rewrite(function.body, after=statement) if values else function.body
@@ -602,9 +697,9 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
                                                           break
     """
     items, *default = call.args
-    found = loop_over(items, variable)
-    assert found is not None
-    clause, item = found
+    turn = loop_over(items, variable, origin)
+    assert turn is not None
+    clause, item = turn.clause, turn.item
     if not clause.tests and isinstance(clause.target, str):
         return _at_once(clause, item, name, default, variable, origin)
     flag = "" if default else variable("found")

@@ -27,7 +27,7 @@ from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..runtime.recent import Recent
 from ..runtime.stated_types import required_by
 from .checkpoints import inside_checkpoint
-from .owners import is_numerical, mark_of, package_of
+from .owners import is_numerical, is_ours, mark_of, package_of
 from .resolve import note_derivative
 from .signatures import plain_signature, showing
 
@@ -362,6 +362,27 @@ def global_names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from global_names(constant)
+
+
+_STORES = ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "DELETE_SUBSCR")
+_CHANGING = frozenset(("append", "add", "update", "pop", "extend", "insert", "setdefault", "next"))
+
+
+def stores(fn: Any, depth: int = 3) -> bool:
+    """Whether a function, or one that it names, may store anything, by its code.
+
+    >>> stores(np.sin), stores(global_names), stores(lambda xs, v: xs.append(v))
+    (False, True, True)
+    """
+    if not isinstance(fn, types.FunctionType) or is_numerical(fn) or is_ours(fn):
+        return False
+    code = fn.__code__
+    if depth == 0 or code.co_freevars or not _CHANGING.isdisjoint(code.co_names):
+        return True
+    steps = dis.get_instructions(code)
+    if any(step.opname in _STORES or step.argrepr.endswith("=") for step in steps):
+        return True
+    return any(stores(fn.__globals__.get(name), depth - 1) for name in code.co_names)
 
 
 # --------------------------------------------------------------------------------------------------

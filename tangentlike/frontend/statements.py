@@ -273,20 +273,19 @@ class StatementReader:
             loop = ir.For(taken, iterable, (unpacked, *body), origin)
             return run_unless_broken(loop, self.block(node.orelse), self.names)
         target = self._loop_target(node.target, line)
+        first: ir.Block = ()
         place: nested.Place | None = (
             None  # (`map` takes its function before the loop: it must stay what it is)
         )
         if not self._rebinds(node.body, node.iter):
-            while (generated := loop_over(iterable, self.names.fresh)) is not None:
-                clause, item = generated
+            while (turn := loop_over(iterable, self.names.fresh, origin)) is not None:
                 place = place_of(target) if place else self._target(node.target, line, reader)
-                assigned: Any = nested.Assignment((place,), item, origin)
-                body = (assigned, *body)
-                for test in reversed(clause.tests):
-                    body = (ir.If(test, body, (), origin),)
-                target, iterable = clause.target, clause.iter
+                assigned: Any = nested.Assignment((place,), turn.item, origin)
+                body = turn.around((assigned, *body), origin)
+                first = (*turn.first, *first)
+                target, iterable = turn.clause.target, turn.clause.iter
         loop = ir.For(target, iterable, body, origin)
-        return run_unless_broken(loop, self.block(node.orelse), self.names)
+        return (*first, *run_unless_broken(loop, self.block(node.orelse), self.names))
 
     def _through_generator(self, node: gast.For, iterable: ir.Expr, line: Line) -> ir.Block | None:
         """A loop through the call of a generator function as what that does, the body of the loop
