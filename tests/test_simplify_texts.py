@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import tangentlike as tl
 from tangentlike import ir
@@ -778,3 +779,65 @@ def test_two_signs_around_a_sum_over_axes_are_none():
     assert "-unbroadcast(" in gradient.source and "-unbroadcast(-" not in gradient.source
     tl.check_grads(step, (0.3, 0.7))
     tl.check_grads(lambda e, m: np.sum(step(e, m)), (0.3, np.array([0.7, 1.1])))
+
+
+# --------------------------------------------------------- arrays that hold one number; signs
+
+
+def logistic(z):
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+def log_losses(x):
+    scores = np.sin(x)
+    return -np.sum(np.log(logistic(-scores))) - np.sum(np.log(logistic(scores)))
+
+
+def mean_of_a_broadcast_sum(x, mu):
+    return np.mean(np.exp(x) + np.sin(mu))
+
+
+def summed_likelihood(x, s):
+    total = gammaln(x + s) - gammaln(s)
+    total += x * s
+    return -np.sum(total)
+
+
+def mean_product(x, s):
+    return np.sum(np.tanh(x) - s) + np.sin(s) * np.mean(s - x)
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "written", "not_written"),
+    [
+        (
+            log_losses,
+            (np.ones(3),),
+            ["np.exp(scores)", "1.0 - logistic_"],
+            ["--", "logistic_scores /"],
+        ),
+        (
+            mean_of_a_broadcast_sum,
+            (np.ones(3), 2.0),
+            ["(exp_x / x.size, np.cos(mu))"],
+            ["full_like"],
+        ),
+        (
+            summed_likelihood,
+            (np.ones(3), 2.0),
+            ["total.size * digamma(s)"],
+            ["full_like", "import scipy"],
+        ),
+        (mean_product, (np.ones(3), 2.0), [], []),
+    ],
+)
+def test_arrays_of_one_number_are_not_made(fn, args, written, not_written):
+    wrt = tuple(range(len(args)))
+    df = tl.value_and_grad(fn, wrt=wrt, example=args)
+    assert all(part in df.source for part in written), df.source
+    assert not any(part in df.source for part in not_written), df.source
+    tl.check_grads(fn, args, order=2)
+    (value, grads), (same, others) = df(*args), tl.value_and_grad(fn, wrt=wrt)(*args)
+    assert value == pytest.approx(same, rel=1e-14)
+    for got, want in zip(grads, others, strict=True):
+        assert np.allclose(got, want, rtol=1e-14)

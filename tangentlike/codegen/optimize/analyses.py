@@ -133,7 +133,7 @@ ADDITION = 8  # `x_bar += e`
 TAKEN = 16  # `A_bar[k] = 0.0`
 REDUCTION = 32  # `t_bar = unbroadcast(g, t)`
 COPIED = 64  # `A_bar[k].copy()` somewhere in it
-READ = 128  # `t = x[i]`, `t = a.T`, `n = m - 1`
+READ = 128  # `t = x[i]`, `t = a.T`, `n = m - 1`, `t_bar = np.ones_like(t)`
 OWN = 256  # `x = x + e`, `A[k] = A[k] * e`
 NEW_LIST = 512  # `saved = []`
 
@@ -180,7 +180,10 @@ def _of_assignment(stmt: ir.Assign) -> int:
     return found
 
 
-_OF_HELPERS = {"unbroadcast": REDUCTION, "zeros_like": ZERO}
+_OF_HELPERS = {
+    **{"unbroadcast": REDUCTION, "zeros_like": ZERO},
+    **{"ones_like": READ, "full_like": READ},
+}
 
 
 def _is_arithmetic(expr: ir.Expr) -> bool:

@@ -256,6 +256,10 @@ class _Fold(Asking):
             return replace(new, args=(new.args[0], _without_copy(new.args[1])))
         if name in ("size", "shape", "ndim") and len(new.args) == 1:
             return ir.rebuild(new, self._measured)
+        if fn.text == "@" or name == "sum":
+            of_one_number = self._of_one_number(new)
+            if of_one_number is not None:
+                return of_one_number
         if fn.text == "@" or name in ("outer", "dot"):
             return self._sign_first(self._of_vectors(new) if fn.text == "@" else new)
         if fn.obj in (np.sum, np.expand_dims):
@@ -461,7 +465,22 @@ class _Fold(Asking):
             same = len(left) == len(inner.factors)
             rest = replace(inner, factors=tuple(left))
             divisors.append(divisor if same else build(rest, self.floating))
-        return self._without_powers(Product(product.coefficient, tuple(factors), tuple(divisors)))
+        taken = self._without_same(Product(product.coefficient, tuple(factors), tuple(divisors)))
+        return self._without_powers(taken)
+
+    def _without_same(self, product: Product) -> Product:
+        """`1.0 - s` for `s * (1.0 - s) / s`, with no other shape; 1.0 for `x.size / x.size`."""
+        for at, factor in enumerate(product.factors):
+            if factor not in product.divisors:
+                continue
+            rest = (*product.factors[:at], *product.factors[at + 1 :])
+            named = isinstance(factor, ir.Var) and self.floating(factor)
+            counts = isinstance(factor, ir.Attribute) and is_number(factor, self.facts)
+            if counts or (named and any(self._has_shape_of(e, factor) for e in rest)):
+                place = product.divisors.index(factor)
+                divisors = (*product.divisors[:place], *product.divisors[place + 1 :])
+                return Product(1.0 * product.coefficient, rest, divisors)
+        return product
 
     def _without_powers(self, product: Product) -> Product:
         """`y / x` for `y / p * x**2`, where `p = x**3`."""
@@ -647,9 +666,31 @@ class _Fold(Asking):
         number = product.coefficient * again.coefficient
         return Product(number, again.factors, again.divisors + product.divisors)
 
+    def _of_one_number(self, call: ir.Call) -> ir.Expr | None:
+        """`c * x.size` for the sum of `np.full_like(x, c)`; `c * np.sum(v)` for its product with a
+        vector; None of anything else."""
+        times: ir.Expr
+        match call:
+            case ir.Call(fn=ir.Ref(text="@"), args=args):
+                if any(len(self.axes.of(vector) or ()) != 1 for vector in args):
+                    return None
+                summed = next((v for v in args if self._repeated(v) is not None), None)
+                rest = args[0] if summed is args[1] else args[1]
+                times = ir.Call(self.facts.numpy_function("sum"), (rest,))
+            case ir.Call(args=(ir.Call(args=(ir.Var() as like, *_)) as summed,), kwargs=()):
+                times = ir.Attribute(like, "size")
+            case _:
+                return None
+        number = None if summed is None else self._repeated(summed)
+        if number is None or not self.floating(number):
+            return None
+        return self.expr(ir.Call(MUL, (number, times)))
+
     def _repeated(self, expr: ir.Expr) -> ir.Expr | None:
         """The number c that every entry of `np.full_like(x, c)` is, and of parts of that."""
         match expr:
+            case ir.Call(args=(ir.Var(),), kwargs=()) if _is_like(expr, _ONES):
+                return ir.Const(1.0)
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
                 return self._repeated(base)
             case ir.Call(fn=ir.Ref(obj=obj), args=(_, number), kwargs=()):

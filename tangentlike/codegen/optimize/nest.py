@@ -19,6 +19,7 @@ from .analyses import READ, Asking, patterns_of
 from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect, reads_inside
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .fold import folded, without_axes
+from .sharing import is_float
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _NEAR = 16  # so many statements may stand between a value and its return
@@ -135,7 +136,7 @@ class _Nesting(Asking):
         if not self._can_cross(source, stmt, slots[slot + 1 :]):
             return None
         values = {name: source.value}
-        new = _substitute(stmt, values)
+        new = _substitute(stmt, values, self.facts)
         own = source.origin.is_derived and _repeats(stmt, name)
         if again or own or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
@@ -317,22 +318,49 @@ def _is_plain(expr: ir.Expr, name: str) -> bool:
     return False
 
 
-def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
-    """The statement with values for names; axes of which it takes the only entry are not made."""
-    return ir.map_statement(stmt, expr=lambda e: _substituted(e, values))
+def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr], facts: Facts) -> ir.Stmt:
+    """The statement, without those nested in it, with values for names."""
+    return ir.map_statement(stmt, expr=_Values(values, facts).into)
 
 
-def _substituted(expr: ir.Expr, values: dict[str, ir.Expr]) -> ir.Expr:
-    if values.keys().isdisjoint(ir.names_in(expr)):
-        return expr
-    match expr:
+@dataclasses.dataclass(frozen=True)
+class _Values:
+    """Values written for names: axes of which an expression takes the only entry are not made, and
+    two signs in `np.exp(-(-x))` are none."""
+
+    values: dict[str, ir.Expr]
+    facts: Facts
+
+    def into(self, expr: ir.Expr) -> ir.Expr:
+        if self.values.keys().isdisjoint(ir.names_in(expr)):
+            return expr
+        match expr:
+            case ir.Var(name):
+                return self.values[name]
+            case ir.Index(ir.Var(name), key) if name in self.values:
+                squeezed = without_axes(self.values[name], key)
+                if squeezed is not None:
+                    return squeezed
+            case ir.Call(fn=ir.Ref() as fn) if self.facts.fresh(fn):
+                return ir.rebuild(expr, self._into_operand)
+        return ir.rebuild(expr, self.into)
+
+    def _into_operand(self, part: ir.Expr) -> ir.Expr:
+        match _with_sign(part, self.values):
+            case ir.Call(fn=fn, args=(ir.Call(fn=inner, args=(x,)),)):
+                if fn == inner == NEG and is_float(x, self.facts):
+                    return x
+        return self.into(part)
+
+
+def _with_sign(part: ir.Expr, values: dict[str, ir.Expr]) -> ir.Expr | None:
+    """A name, or one with a sign, with its value."""
+    match part:
         case ir.Var(name):
-            return values[name]
-        case ir.Index(ir.Var(name), key) if name in values:
-            squeezed = without_axes(values[name], key)
-            if squeezed is not None:
-                return squeezed
-    return ir.rebuild(expr, lambda e: _substituted(e, values))
+            return values.get(name)
+        case ir.Call(fn=fn, args=(ir.Var(name),)) if fn == NEG and name in values:
+            return ir.Call(NEG, (values[name],))
+    return None
 
 
 def _order(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -540,7 +568,7 @@ class _Repeating(Asking):
                     assert isinstance(source, ir.Assign)
                     values = {str(source.target): source.value}
                     for at in range(position + 1, end + 1):
-                        stmts[at] = _replaced(stmts[at], values)
+                        stmts[at] = _replaced(stmts[at], values, self.facts)
         return ir.unless_same([s for at, s in enumerate(stmts) if at not in removed], block)
 
     def _is_short(self, stmt: ir.Assign) -> bool:
@@ -599,8 +627,13 @@ class _Repeating(Asking):
         for reader in readers:
             if ir.is_compound(reader) or reader.origin.place.line != stmt.origin.place.line:
                 return False
-            new = folded(_replaced(reader, {name: stmt.value}), self.function, self.facts)
+            new = folded(
+                _replaced(reader, {name: stmt.value}, self.facts), self.function, self.facts
+            )
             if any(statement_width(part, self.indentation) > LINE for part in new):
+                return False
+            parts = itertools.chain.from_iterable(map(ir.walk_statement, new))
+            if any(map(_is_of_one_number, parts)):
                 return False
             counted = [_operations(part, stmt.value) for part in (reader, *new)]
             left += sum(counted[1:]) - counted[0]
@@ -618,13 +651,15 @@ class _Repeating(Asking):
                 return known and name in self.facts.temporaries
             case ir.Call(fn=fn, args=(ir.Const(int() | float()), ir.Var())) if fn == DIV:
                 return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
+            case ir.Call() if _is_of_one_number(stmt.value):
+                return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
         return False
 
     def _outgrows(self, reader: ir.Stmt, values: dict[str, ir.Expr]) -> bool:
         """Whether a line of ours has room for a name, and none for what it stands for."""
         if not reader.origin.is_derived or statement_width(reader, self.indentation) > LINE:
             return False
-        return statement_width(_replaced(reader, values), self.indentation) > LINE
+        return statement_width(_replaced(reader, values, self.facts), self.indentation) > LINE
 
     def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
         """Where the last statement stands that reads the value; None if it must keep its name."""
@@ -657,6 +692,15 @@ class _Repeating(Asking):
             if self.live.is_live_after(other, name) and not self.can_move(effect, (found,)):
                 return None
         return last if readers else None
+
+
+def _is_of_one_number(expr: ir.Expr) -> bool:
+    """`np.ones_like(x)` and `np.full_like(x, c)`: arrays that need not be made to be summed, or to
+    be multiplied by what has their shape."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), kwargs=()):
+            return numpy_name(obj) in ("ones_like", "full_like")
+    return False
 
 
 def _operations(stmt: ir.Stmt, factor: ir.Expr) -> int:
@@ -719,5 +763,5 @@ def _in_loop(stmt: ir.Stmt, name: str) -> bool:
     return False
 
 
-def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
-    return ir.rewrite((stmt,), expression=lambda e: ir.substitute(e, values))[0]
+def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr], facts: Facts) -> ir.Stmt:
+    return ir.rewrite((stmt,), expression=_Values(values, facts).into)[0]

@@ -117,12 +117,14 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
 
 def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
     """The module with what a rule brought along by the name that the user has it by: `norm.pdf`
-    after `from scipy.stats import norm`, where a rule says `scipy.stats.norm.pdf`."""
+    after `from scipy.stats import norm`, where a rule says `scipy.stats.norm.pdf`; a function of
+    SciPy by its own name, where that is free."""
     functions = []
+    emitted = frozenset(fn.name.partition(".")[0] for fn in module.functions)
     for fn in module.functions:
         shorter = {}
         for ref in fact(references, fn):
-            shortest = _by_a_name_of(scopes[fn.name], ref)
+            shortest = _by_a_name_of(scopes[fn.name], ref, emitted)
             if shortest != ref.text and shortest.partition(".")[0] not in fact(local_names, fn):
                 shorter[ref.text, ref.key] = ir.Ref(shortest, ref.obj)
         functions.append(_respelled(fn, shorter) if shorter else fn)
@@ -131,7 +133,7 @@ def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
     return ir.Module(tuple(functions), module.types)
 
 
-def _by_a_name_of(scope: Scope, ref: ir.Ref) -> str:
+def _by_a_name_of(scope: Scope, ref: ir.Ref, emitted: frozenset[str]) -> str:
     """How a scope spells what a reference says with a module that the scope does not have."""
     root, *rest = ref.text.split(".")
     try:
@@ -142,6 +144,12 @@ def _by_a_name_of(scope: Scope, ref: ir.Ref) -> str:
             with contextlib.suppress(KeyError):
                 if _leads(scope.lookup(rest[at]), path, ref.obj):
                     return ".".join(rest[at:])
+        if root == "scipy" and rest and rest[-1] not in emitted:
+            try:
+                scope.lookup(rest[-1])
+            except KeyError:
+                home = library_home(ref.obj, rest[-1])
+                return rest[-1] if home and home[1] == rest[-1] else ref.text
     return ref.text
 
 

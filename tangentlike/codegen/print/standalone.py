@@ -21,7 +21,7 @@ from ...frontend.resolve import Scope
 from ...ir.names import Names
 from ...rules.twins import array_modules, library_home
 from ...runtime import pair_of, tangent_of
-from .bindings import RUNTIME, Binding, bind, local_names
+from .bindings import RUNTIME, Binding, as_imported, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
 from .short_forms import checked, is_of_arrays, is_test, is_typed, serves_containers, short_form
@@ -33,6 +33,7 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
     """The text of a file that gives the same functions and needs only NumPy, and Numba where these
     are decorated with what compiles them."""
     every = scopes_of(module, scope, scopes)
+    module = as_imported(module, every)
     foreign = {id(mirror) for mirror in array_modules()}
     of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
     module = checked(module) if of_numpy else module
@@ -143,7 +144,7 @@ class _Collection:
             )
         self.done.add((name, id(obj)))
         self.kept.append(obj)
-        origin = home(obj) or library_home(obj, name)
+        origin = library_home(obj, name) or home(obj)
         if isinstance(obj, types.ModuleType):
             self._module(name, obj)
         elif origin is not None:
