@@ -9,8 +9,12 @@ python examples/benchmarks/buffers.py
 from __future__ import annotations
 
 import functools
+import sys
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from page import seconds
 
 

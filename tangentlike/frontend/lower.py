@@ -374,7 +374,10 @@ def read_definition(
             reject_generators(known.yields, source)
             body = reader.block(node.body)
     free = tuple(sorted(scope.cells))
-    return split_targets(Function(definition.name, params, body, place, doc, free), names)
+    made = Function(definition.name, params, body, place, doc, free)
+    if not place.is_emitted:
+        made = dataclasses.replace(made, comments=source.comments(node))
+    return split_targets(made, names)
 
 
 def read_function(

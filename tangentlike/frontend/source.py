@@ -14,6 +14,7 @@ import dis
 import inspect
 import io
 import linecache
+import re
 import sys
 import tokenize
 import types
@@ -24,6 +25,7 @@ from typing import Any, Union
 import gast
 
 from ..errors import Place, UnsupportedError
+from ..ir import Comment
 from ..runtime.recent import Recent
 from .owners import is_installed
 from .primal import global_names
@@ -362,6 +364,10 @@ class Line:
         return max(0, min(column, len(self.text)))
 
 
+_LAYOUT = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
+_TO_TOOLS = re.compile(r"#\s*(type:|noqa|pragma:|fmt:|mypy:|pylint:|ruff:|isort:|!)")
+
+
 @dataclass(frozen=True)
 class Source:
     """The lines of one file (or of a text that was handed in), without their newlines."""
@@ -381,6 +387,27 @@ class Source:
         rows.append(self.lines[end_line - 1][:end_column])
         text, starts = _joined(_without_comments(rows), begin)
         return Line(self.file, first, text, starts, self.lines)
+
+    def comments(self, node: Any) -> tuple[Comment, ...]:
+        """What is said of each line of a definition but its header, by the first row of the line.
+        (What tools are told is left out.)"""
+        rows = self.lines[node.lineno - 1 : node.end_lineno]
+        if not any("#" in row for row in rows):
+            return ()
+        found, above, beside, first = [], list[str](), list[str](), 0
+        with contextlib.suppress(tokenize.TokenError, SyntaxError):
+            for token in tokenize.generate_tokens(io.StringIO("\n".join(rows) + "\n").readline):
+                if token.type == tokenize.COMMENT:
+                    if not _TO_TOOLS.match(token.string):
+                        (beside if first else above).append(token.string)
+                elif token.type == tokenize.NEWLINE:
+                    if first > 1 and (above or beside):
+                        line = node.lineno + first - 1
+                        found.append(Comment(line, tuple(above), tuple(beside)))
+                    above, beside, first = [], [], 0
+                elif not first and token.type not in _LAYOUT:
+                    first = token.start[0]
+        return tuple(found)
 
     def header(self, lineno: int) -> Place:
         """The place of one physical line, as for a `def`."""

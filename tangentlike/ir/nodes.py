@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, TypeVar, Union, get_args
+from typing import Any, NamedTuple, TypeVar, Union, get_args
 
 from ..errors import Place
 
@@ -395,6 +395,14 @@ class Param:
         return f"{form}[{of_each.format(self.annotation)}]"
 
 
+class Comment(NamedTuple):
+    """What the user says of a line, above it and beside it, with the `#` of each comment."""
+
+    line: int
+    above: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Function:
     """One function: what `lower` makes, transforms map, and `emit` prints."""
@@ -410,10 +418,22 @@ class Function:
     ] = ()  # parameters that are its own to take apart: tapes, their tangents
     shadows: tuple[str, ...] = ()  # parameters that are a `runtime.Shadow`
     decorators: tuple[Expr, ...] = ()  # of what is emitted for another target
+    comments: tuple[Comment, ...] = ()  # the user's, which stay with their lines
 
     @functools.cached_property
     def param_names(self) -> tuple[str, ...]:
         return tuple(p.name for p in self.params)
+
+    def doc_of(self, what: str) -> str:
+        """The docstring of a derivative of it: what that is, and what its own says.
+
+        >>> Function("f", (), (), Place("f.py", 1), "Loss of a model.").doc_of("Gradient")
+        'Gradient of f: Loss of a model.'
+        """
+        if not self.doc or self.place.is_emitted:
+            return ""
+        one_line = "\n" not in self.doc and len(self.doc) < 60
+        return f"{what} of {self.name}{': ' if one_line else '.' + 2 * chr(10)}{self.doc}"
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class Maker:
         kept = ir.Display("tuple", tuple(map(ir.Var, taped)))
         answer = ir.Return(ir.Display("tuple", (value, kept)), self.origin("primal"))
         body = (*self._iterators_refused(taped), *before, answer)
-        fwd = dataclasses.replace(self.function, name=self.pair.fwd.text, body=body, doc="")
+        fwd = dataclasses.replace(self.function, name=self.pair.fwd.text, body=body)
         unpack = unpack_tape(self.tape, taped, self.origin("restore"))
         own = tuple(map(ir.Param, (self.tape, *params)))
         return fwd, ir.Function(self.pair.bwd.text, own, (*unpack, *after), self.place)

@@ -67,7 +67,7 @@ def forward(
         name=name or context.names.fresh(f"{function.name}_jvp"),
         params=_signature(function, named),
         body=(*head, *body),
-        doc="",
+        doc=function.doc_of("Value and tangent"),
         empties=(*function.empties, *(named[p] for p in function.empties if p in named)),
         shadows=(*function.shadows, *(named[p] for p in function.shadows if p in named)),
     )

@@ -417,7 +417,7 @@ def identity_pair(
     )
     head = () if bare is None else transform.protect()
     before = (*head, *bind_everywhere(before, taped, primal))
-    fwd = dataclasses.replace(primal.function, name=names[0], body=(*before, end), doc="")
+    fwd = dataclasses.replace(primal.function, name=names[0], body=(*before, end))
     bars = tuple(map(transform.result_adjoint, returned))
     answer = ir.Return(None if bare is None else bundle(bars, bare), origin)
     params = (ir.Param(tape), ir.Param(given))

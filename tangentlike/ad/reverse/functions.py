@@ -363,7 +363,14 @@ def reverse(
         returned = ir.Display("tuple", (beside, gradient))
     origin = ir.Origin(primal.function.place, "adjoint")
     body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
-    return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
+    doc = primal.function.doc_of(_TITLES[mode])
+    return dataclasses.replace(primal.function, name=name, params=params, body=body, doc=doc)
+
+
+_TITLES = {
+    **{"grad": "Gradient", "value_and_grad": "Value and gradient"},
+    "adjoint": "Value and vector-Jacobian product",
+}
 
 
 def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:

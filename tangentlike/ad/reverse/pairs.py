@@ -85,7 +85,7 @@ def reverse_pair(
     before = bind_everywhere(before, taped, primal)
     place = primal.function.place
     body = (*head, *before, end)
-    fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
+    fwd = dataclasses.replace(primal.function, name=names[0], body=body)
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
     restores = is_restored(value, primal, context)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -321,14 +321,15 @@ def function_lines(fn: ir.Function, tree: Any, printer: Printer, comments: bool)
     if fn.doc:
         lines += [Line(text) for text in _docstring(fn.doc)]
         nodes = nodes[1:]
-    layout = _Layout(printer, _quoted_roles(fn) if comments else frozenset())
+    said = {comment.line: comment for comment in fn.comments} if comments else {}
+    layout = _Layout(printer, _quoted_roles(fn) if comments else frozenset(), said, fn.place.file)
     sections = comments and _has_two_parts(fn)
     return [*lines, *layout.body(fn.body, nodes, sections)]
 
 
 def block_lines(stmts: ir.Block, nodes: list[Any], printer: Printer) -> list[Line]:
     """The lines of loose statements, without comments."""
-    return list(_Layout(printer, frozenset()).block(stmts, nodes, ""))
+    return list(_Layout(printer, frozenset(), {}).block(stmts, nodes, ""))
 
 
 def _docstring(doc: str) -> list[str]:
@@ -363,10 +364,17 @@ def _has_two_parts(fn: ir.Function) -> bool:
 
 
 class _Layout:
-    """Lines of blocks; `quoted` says which roles are commented with their place."""
+    """Lines of blocks; `quoted` says which roles are commented with their place, `said` what the
+    user says of lines of a file, which is repeated at the first statement of each."""
 
-    def __init__(self, printer: Printer, quoted: frozenset[str]) -> None:
-        self.printer, self.quoted = printer, quoted
+    def __init__(
+        self,
+        printer: Printer,
+        quoted: frozenset[str],
+        said: dict[int, ir.Comment],
+        file: str = "",
+    ) -> None:
+        self.printer, self.quoted, self.said, self.file = printer, quoted, said, file
 
     def body(self, stmts: ir.Block, nodes: list[Any], sections: bool) -> Iterator[Line]:
         """A function's body, its parts announced if it has two."""
@@ -388,6 +396,7 @@ class _Layout:
         if not stmts:
             yield from (Line(pad + self.printer.text(node)) for node in nodes)  # `pass`
             return
+        ends = {self._of_user(stmt): stmt for stmt in stmts} if self.said else {}
         for stmt, node in zip(stmts, nodes, strict=True):
             place = stmt.origin.place
             if isinstance(stmt, (ir.If, ir.For, ir.While, ir.With)):
@@ -397,10 +406,36 @@ class _Layout:
                 texts = folding.statement(node, self.printer, pad)
                 if self._wants_comment(stmt) and place != quoted:
                     texts = _commented(texts, place.text, pad)
-                for text in texts:
+                for text in self._as_said(stmt, texts, pad, ends):
                     yield Line(text, stmt.origin)
                 if place.text and stmt.origin.role != "restore":
                     quoted = place
+
+    def _of_user(self, stmt: ir.Stmt) -> int:
+        """The line of a statement of the user's of which something is said, else 0."""
+        place, role = stmt.origin.place, stmt.origin.role
+        own = role == "primal" and place.file == self.file and not isinstance(stmt, ir.Return)
+        return place.line if own and place.line in self.said else 0
+
+    def _as_said(
+        self, stmt: ir.Stmt, texts: list[str], pad: str, ends: Mapping[int, ir.Stmt]
+    ) -> list[str]:
+        """The lines of a statement with what the user says above its line, if it is the first
+        of that, and beside it, if it `ends` it."""
+        line = self._of_user(stmt)
+        if not line:
+            return texts
+        said = self.said[line]
+        above, said = said.above, said._replace(above=())
+        if said.beside and ends.get(line, stmt) is stmt:
+            beside = "  ".join(said.beside)
+            if len(texts) == 1 and len(texts[0]) + 2 + len(beside) <= folding.WIDTH:
+                texts = [f"{texts[0]}  {beside}"]
+            else:
+                above += said.beside
+            said = said._replace(beside=())
+        self.said[line] = said
+        return [*(pad + text for text in above), *texts]
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
         """Headers that the result repeats are not quoted beside what belongs to them, and what is
@@ -419,7 +454,8 @@ class _Layout:
     def _compound(
         self, stmt: Any, node: Any, pad: str, keyword: str, quoted: Place | None
     ) -> Iterator[Line]:
-        for text in folding.statement(node, self.printer, pad, keyword):
+        texts = folding.statement(node, self.printer, pad, keyword)
+        for text in self._as_said(stmt, texts, pad, {}):
             yield Line(text, stmt.origin)
         if isinstance(stmt, ir.Try):
             yield from self._attempt(stmt, node, pad)
