@@ -38,6 +38,19 @@ PRELUDE = (
 PHRASES: tuple[tuple[str, ...], ...] = (
     # lists outside beside arrays and integers
     ("<X> = 2 * <V> * SCALE", "<Y> = np.sum(SCALE * (3 * <W>)) * 0.1"),
+    # attributes by names that only the run knows
+    (
+        "p = Cell(<V>, <S>)",
+        "for q in sorted(vars(p)):",
+        "    setattr(p, q, getattr(p, q) * <T>)",
+        "<X> = np.sin(p.w * p.b)",
+    ),
+    (
+        "p = Cell(<V>)",
+        "for q in list(p.__dict__):",
+        "    p.__dict__[q + '2'] = p.__dict__[q] * <S>",
+        "<Y> = np.sum(p.w2 * p.b2) * 0.1",
+    ),
     # tuples that are updated in place
     ("p = (<S>, <T>, 0.3, <F>)", "p *= WEIGHTS", "<X> = np.sin(p)"),
     ("p = (<S>, <T>, 0.3, <F>)", "p *= <V>", "q = p", "p -= WEIGHTS", "<X> = p * q"),

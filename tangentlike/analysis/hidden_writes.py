@@ -12,7 +12,7 @@ from typing import Any
 from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.facts import fact
-from ..ir.kind import OTHER, UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from .operations import changes_its_object, is_container_method, operands, rule_object
 from .refusals import unknown_class
 
@@ -29,7 +29,6 @@ GIVING_NOTHING = frozenset(
     ["add", "append", "clear", "discard", "extend", "insert", "remove", "reverse", "sort", "update"]
 )
 _BY_KEY = {ir.Ref(text, obj).key: text for obj, text in _BY_NAME.items()}
-_SETTERS = (setattr, object.__setattr__)
 _METHODS = {f"__{op.__name__.strip('_')}__": text for op, text in _BY_NAME.items()}
 
 Place = int | str  # of an argument: its position, or its keyword
@@ -157,11 +156,6 @@ def _calls(stmt: ir.Stmt) -> Iterator[ir.Call]:
 
 def _refuse_by_name(call: ir.Call, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> None:
     match call:
-        case ir.Call(fn=ir.Ref(text=name, obj=obj), args=(ir.Var(written), _, value)) if any(
-            obj is setter for setter in _SETTERS
-        ):
-            kind = kinds.get(value.name, UNKNOWN) if isinstance(value, ir.Var) else OTHER
-            text = "" if kind.discrete else "obj.name = value"
         case ir.Call(fn=ir.Ref(text=name, key=key), args=(ir.Var(written), *_)):
             text = _BY_KEY.get(key, "")
         case ir.Call(fn=ir.Attribute(ir.Var(written), name)):

@@ -83,15 +83,14 @@ def refuse_varied_functions(function: ir.Function, varied: Callable[[], Collecti
                 raise unknown_class(ir.Var(name), stmt.origin.place)
 
 
-def refuse_written_attributes(
+def writes_attributes_as_items(
     function: ir.Function,
     varied: Callable[[], Collection[str]],
     written: Callable[[ir.Stmt], Collection[str]],
-    kinds: Mapping[str, Kind],
-) -> None:
-    """Refuse writes into `vars(model)`: they change attributes, which its adjoint would not see;
-    and into what the class of `model` holds, of which each of its objects has an adjoint.
-    `written` says which names a statement writes through."""
+) -> bool:
+    """Whether what varies is written into `vars(model)`, which changes attributes: an adjoint of
+    `model` that has a name would not see it. `written` says which names a statement writes
+    through."""
     taken: set[str] = set()
     for stmt in ir.statements(function.body):
         match stmt:
@@ -99,27 +98,33 @@ def refuse_written_attributes(
                 taken.add(name)
             case ir.Assign(target=str(name), value=ir.Var(other)) if other in taken:
                 taken.add(name)
+    stmts = ir.statements(function.body) if taken else ()
+    into = [stmt for stmt in stmts if not taken.isdisjoint(written(stmt))]
+    return any(not ir.reads(stmt).isdisjoint(varied()) for stmt in into)
+
+
+def refuse_writes_into_classes(
+    function: ir.Function,
+    varied: Callable[[], Collection[str]],
+    written: Callable[[ir.Stmt], Collection[str]],
+    kinds: Mapping[str, Kind],
+) -> None:
+    """Refuse writes into what the class of `model` holds, of which each of its objects has an
+    adjoint. `written` says which names a statement writes through."""
     of_classes = _named(function, _asks_class)
     tables = _named(function, lambda value: _is_in_class(value, kinds))
     objects = any(kind.cls is not None for kind in kinds.values())
-    for stmt in ir.statements(function.body) if taken or of_classes or objects else ():
-        names = (taken | of_classes).intersection(written(stmt))
+    for stmt in ir.statements(function.body) if of_classes or objects else ():
         path, given = _written_path(stmt)
-        of_class = names & of_classes or ir.names_in(path) & tables or _is_in_class(path, kinds)
-        if of_class and not (given - _computed_of(function, tables)).isdisjoint(varied()):
+        of_class = of_classes.intersection(written(stmt)) or ir.names_in(path) & tables
+        if not (of_class or _is_in_class(path, kinds)):
+            continue
+        if not (given - _computed_of(function, tables)).isdisjoint(varied()):
             raise UnsupportedError(
                 "what a class holds is changed, and its objects read it, too",
                 stmt.origin.place,
                 "Store it in the object: `self.w = w`.",
             )
-        if not names & taken or ir.reads(stmt).isdisjoint(varied()):
-            continue
-        raise UnsupportedError(
-            "what `vars` gives is written, which changes the attributes of an object",
-            stmt.origin.place,
-            "Assign the attribute: `model.w = w`. To change a dict alone, copy it first: "
-            "`dict(vars(model))`.",
-        )
 
 
 def _computed_of(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
@@ -339,13 +344,6 @@ class _Check:
                 )
             case ir.Call():
                 self._call(expr, culprit, place)
-            case ir.Attribute(name="__dict__"):
-                raise UnsupportedError(
-                    f"the attributes of `{culprit}` are taken as a dict",
-                    place,
-                    f"{self._reason(culprit)} Name the attributes, as in `(model.w, model.b)`, or "
-                    "keep the parameters in a dict of their own.",
-                )
             case ir.Index(ir.Ref(text=text, obj=obj)) if makes_of_key(obj):
                 raise UnsupportedError(
                     f"`{text}[...]` is not differentiated with respect to the values in its "

@@ -239,6 +239,7 @@ REFUSING = frozenset(
             buffers.require_values,
             buffers.require_container,
             buffers.require_field,
+            buffers.require_in_vars,
             buffers.require_none,
             buffers.require_plain_key,
             buffers.require_floats,

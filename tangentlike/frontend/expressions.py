@@ -127,8 +127,8 @@ class Reader:
                     similar_name(node.attr, dir(base.obj), f"{base.text}.")
                     or "It must exist when the derivative is made.",
                 ) from None
-        if node.attr == "__class__":
-            return Call(Ref("type", type), (base,), at=self.at(node))
+        if node.attr in _ASKED_OF_ALL:
+            return Call(_ASKED_OF_ALL[node.attr], (base,), at=self.at(node))
         return Attribute(base, node.attr, self.at(node))
 
     def subscript(self, node: gast.Subscript) -> Expr:
@@ -431,6 +431,8 @@ def _is_number(expr: Expr) -> bool:
     return isinstance(expr.value, int | float | complex)
 
 
+# Attributes that every object has, and what gives them.
+_ASKED_OF_ALL = {"__class__": Ref("type", type), "__dict__": Ref("vars", vars)}
 _GOING_THROUGH = (
     *(next, zip, enumerate, map, filter, list, tuple, set, sum, min, max, sorted, any, all),
 )

@@ -67,7 +67,11 @@ from ..analysis.operations import operands
 from ..analysis.outer_objects import Changed, changed_by, named_by
 from ..analysis.outside import Outside
 from ..analysis.own_arithmetic import asking_for_numpys, names_own_ways
-from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
+from ..analysis.refusals import (
+    refuse_varied_functions,
+    refuse_writes_into_classes,
+    writes_attributes_as_items,
+)
 from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplified
@@ -413,7 +417,7 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         sources = context.sources()
         refuse_varied_functions(function, varied)
-        refuse_written_attributes(function, varied, sources.written, context.kinds)
+        refuse_writes_into_classes(function, varied, sources.written, context.kinds)
         return without_cut_paths(
             function,
             varied,
@@ -467,6 +471,9 @@ class Builder:
         lowered = short_calls_written_out(lowered, self.callees, wrt, varied)
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
+        changed = functools.partial(context.varied, lowered.function, wrt)
+        if writes_attributes_as_items(lowered.function, changed, context.sources().written):
+            raise not_by_names(lowered.function.place)
         lowered = self._check_outside(lowered, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         function = self._stored(lowered.function, wrt, given, context)

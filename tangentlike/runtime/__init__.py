@@ -32,6 +32,7 @@ from .buffers import (
     require_field,
     require_floats,
     require_held,
+    require_in_vars,
     require_listed,
     require_module,
     require_mutable,

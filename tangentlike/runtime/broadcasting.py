@@ -144,6 +144,8 @@ def broadcast_like(g: Any, y: Any) -> Any:
             shape = _nested_shape(y)
             return _as_list(np.broadcast_to(g, shape), y)
         return Entries(broadcast_like(g, item) for item in y)
+    if isinstance(y, (str, bytes)):  # (what was added may have been texts)
+        return 0.0
     if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
         return _of_dtype(g, y)
     if y.dtype.kind == "f" and _is_complex(g):

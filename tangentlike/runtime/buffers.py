@@ -439,6 +439,19 @@ def require_stored(x: Any, name: str) -> None:
         raise written_for(f"an object with an attribute `{name}`, and no property,", x)
 
 
+def require_in_vars(x: Any, name: str, by_class: bool) -> None:
+    """Check that `setattr(x, name, v)` is `vars(x)[name] = v`; without `by_class` that
+    `object.__setattr__(x, name, v)` is.
+
+    Raises `TypeError` otherwise: what the class of `x` does is not differentiated.
+    """
+    described = hasattr(getattr(type(x), name, None), "__set__")
+    setter: Any = type(x).__setattr__
+    own = by_class and setter is not object.__setattr__
+    if described or own or isinstance(x, type) or not hasattr(x, "__dict__"):
+        raise written_for(f"an object that holds `{name}` in its `__dict__`", x)
+
+
 # --------------------------------------------------------------------------------------------------
 # Arrays made from nothing, of the same kind as another one.
 #

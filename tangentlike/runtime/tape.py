@@ -60,10 +60,14 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
         result = value.copied()
     elif arrays and _is_array(value):
         result = _copied_array(value, made)
-    elif arrays and fields_of(value):
+    elif arrays and (fields := fields_of(value)) is not None:
         result = copy.copy(value)
         made[id(value)] = (value, result)
-        for name, field in (fields_of(value) or {}).items():
+        if hasattr(value, "__dict__") and id(vars(value)) in made:
+            object.__setattr__(result, "__dict__", made[id(vars(value))][1])
+        elif hasattr(value, "__dict__"):  # (the tape may hold what `vars` gave)
+            made[id(vars(value))] = vars(value), vars(result)
+        for name, field in fields.items():
             object.__setattr__(result, name, _copied(field, made, arrays))
         return result
     else:

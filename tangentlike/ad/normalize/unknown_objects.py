@@ -60,6 +60,7 @@ _WRITTEN = ("array", "value", "list", "dict", "set", "object", "unknown")
 # Methods that change containers, or arrays, and give None.
 _CHANGING_ONLY = GIVING_NOTHING | {"appendleft", "extendleft"}
 _OF_LISTS = ("append", "appendleft", "extend", "extendleft", "reverse")
+_SETTERS = (setattr, object.__setattr__)
 _OF_ARRAYS = ("sort", "fill", "put", "partition", "itemset")
 
 
@@ -73,6 +74,9 @@ def changes_as_statements(
                                              result = None
         done = np.copyto(a, v)               np.copyto(a, v)
                                              done = None
+        setattr(model, name, w)              require_in_vars(model, name, True)
+                                             vars_model = vars(model)
+                                             vars_model[name] = w
     """
 
     read = functools.cache(
@@ -82,6 +86,9 @@ def changes_as_statements(
     def apart(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         check: ir.Block = ()
         match stmt:
+            case ir.Do(ir.Call(ir.Ref(obj=obj), (base, name, value))) if obj in _SETTERS:
+                place = (base, name, ir.Const(obj is setattr))
+                return _stored_by_name(place, value, stmt.origin, context)
             case ir.Assign(value=ir.Call() as call) if _is_writer(call, context):
                 pass
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call):
@@ -98,6 +105,19 @@ def changes_as_statements(
         return (*check, ir.Do(call, stmt.origin), nothing)
 
     return ir.with_body(function, ir.rewrite(function.body, apart))
+
+
+def _stored_by_name(
+    place: tuple[ir.Expr, ir.Expr, ir.Const], value: ir.Expr, origin: ir.Origin, context: Context
+) -> ir.Block:
+    """An attribute set by a name that only the run knows."""
+    base, name, _ = place
+    fields = context.fresh(f"vars_{getattr(base, 'name', 'object')}", Kind("dict"), temporary=True)
+    return (
+        context.check("require_in_vars", place, origin),
+        ir.Assign(fields, ir.Call(ir.Ref("vars", vars), (base,)), origin),
+        ir.Store(ir.Index(ir.Var(fields), name), value, origin),
+    )
 
 
 def _is_writer(call: ir.Call, context: Context) -> bool:

@@ -516,7 +516,7 @@ def moves(value: ir.Expr, context: Context) -> bool:
     if isinstance(value.fn, ir.Attribute):
         return context.kind_of(value.fn.base).form in CONTAINERS or takes_item(value, context)
     obj = rule_object(value, context.kinds)
-    if obj is runtime.updated:
+    if obj is runtime.updated or obj is vars:
         return True
     collected = any(obj is made for made in _COLLECTING) or joins_lists(value, context.kinds)
     forms = {context.kind_of(e).form for e in value.args}
