@@ -29,6 +29,15 @@ PRELUDE = (
         "    def __call__(self, x):\n        return self.out(self.act(x * self.w))\n",
     ),
     (
+        "Wide(",
+        "class Part:\n    def __init__(self, w):\n        self.held = w\n\n"
+        "    @property\n    def w(self):\n        return self.held * 0.5\n\n"
+        "    def of(self, x):\n        return x + self.w\n\n\n"
+        "class Long(Part):\n    def of(self, x):\n        return x * self.w\n\n\n"
+        "class Wide(Long):\n    @property\n    def w(self):\n        return super().w - 0.1\n\n"
+        "    def of(self, x):\n        return super().of(x) + super(Long, self).of(x)\n",
+    ),
+    (
         "TABLE",
         "import numpy as np\n\ndef wave(p, c):\n    return np.sin(p) * c\n\n"
         "def drift(p, c):\n    return 0.5 * p + c\n\nTABLE = {0: wave, 1: drift}\n",
@@ -38,6 +47,8 @@ PRELUDE = (
 PHRASES: tuple[tuple[str, ...], ...] = (
     # lists outside beside arrays and integers
     ("<X> = 2 * <V> * SCALE", "<Y> = np.sum(SCALE * (3 * <W>)) * 0.1"),
+    # classes that come next
+    ("p = Wide(<V>)", "<X> = np.sin(p.of(<W>))"),
     # attributes by names that only the run knows
     (
         "p = Cell(<V>, <S>)",

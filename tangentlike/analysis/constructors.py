@@ -157,23 +157,28 @@ def with_class(fn: types.FunctionType, cls: type) -> Lowered | None:
     made = dataclasses.replace(
         function,
         params=tuple(dataclasses.replace(p, annotation="") for p in function.params[1:]),
-        body=_of_the_class(ir.renamed(function.body, {first: ir.Ref(cls.__name__, cls)}), cls),
+        body=_of_the_class(lowered, ir.Ref(cls.__name__, cls)),
     )
     return dataclasses.replace(lowered, function=made)
 
 
-def _of_the_class(body: ir.Block, cls: type) -> ir.Block:
-    """What is called of the class, `cls.of(p)`, by the name that it has there."""
+def _of_the_class(lowered: Lowered, cls: ir.Ref) -> ir.Block:
+    """The body of a class method with the class for its first parameter; what is called of that,
+    `cls.of(p)`, by the name that it has there."""
+    first = lowered.function.param_names[0]
 
     def expr(e: ir.Expr) -> ir.Expr:
         match e:
-            case ir.Call(fn=ir.Attribute(ir.Ref(text, obj), name)) if obj is cls:
-                found = getattr(cls, name, None)
+            case ir.Call(args=()) if is_super(e) and "__class__" in lowered.scope.cells:
+                owner = lowered.scope.cells["__class__"].cell_contents
+                return dataclasses.replace(e, args=(ir.Ref(owner.__name__, owner), cls))
+            case ir.Call(fn=ir.Attribute(ir.Ref(text, obj), name)) if obj is cls.obj:
+                found = getattr(obj, name, None)
                 if callable(found):
                     e = dataclasses.replace(e, fn=ir.Ref(f"{text}.{name}", found))
         return ir.rebuild(e, expr)
 
-    return ir.rewrite(body, expression=expr)
+    return ir.rewrite(ir.renamed(lowered.function.body, {first: cls}), expression=expr)
 
 
 def _has_descriptors(cls: type) -> bool:
@@ -200,25 +205,33 @@ class _Desugaring:
     names: Names
 
     def block(self, block: ir.Block, lowered: Lowered, above: tuple[Any, ...]) -> ir.Block:
+        stmts = list(ir.statements(block))
+        counts = ir.bindings(stmts)
         parents = {
-            stmt.target: stmt
-            for stmt in block
-            if isinstance(stmt, ir.Assign) and is_super(stmt.value)
+            stmt.target: stmt.value
+            for stmt in stmts
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+            if is_super(stmt.value) and counts[stmt.target] == 1
         }
-        out: list[ir.Stmt] = []
-        for stmt in block:
-            out += self.statement(stmt, lowered, above, frozenset(map(str, parents)))
-        read = frozenset().union(*map(ir.reads, ir.statements(tuple(out))))
-        return tuple(s for s in out if s not in parents.values() or str(s.target) in read)  # type: ignore[union-attr]
+
+        def one(stmt: ir.Stmt) -> Iterator[ir.Stmt] | None:
+            known = lowered, above, parents
+            return self.statement(stmt, *known) if isinstance(stmt, ir.Do) else None
+
+        return ir.without_unread(ir.rewrite(block, one), parents)
 
     def statement(
-        self, stmt: ir.Stmt, lowered: Lowered, above: tuple[Any, ...], parents: frozenset[str]
+        self,
+        stmt: ir.Stmt,
+        lowered: Lowered,
+        above: tuple[Any, ...],
+        parents: Mapping[str, ir.Expr],
     ) -> Iterator[ir.Stmt]:
         found = None
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)) as call):
                 if name in parents:
-                    found = self.following(lowered, method)
+                    found = self.following(parents[name], lowered, method)
                 elif name == self.own:
                     found = inspect.getattr_static(self.cls, method, None)
                 args = (ir.Var(self.own), *call.args)
@@ -241,13 +254,14 @@ class _Desugaring:
             return
         yield from self.block(body, inner, (*above, found))
 
-    def following(self, lowered: Lowered, method: str) -> Any:
-        """What `super().method` is, in a method of the class that `lowered` was written in."""
-        cell = lowered.scope.cells.get("__class__")
-        if cell is None:
+    def following(self, parent: ir.Expr, lowered: Lowered, method: str) -> Any:
+        """What `super().method` is, of the object that is made."""
+        asked = asked_after(parent, lowered)
+        own = (self.own, *lowered.function.param_names[:1])
+        if asked is None or asked[1] not in [ir.Var(name) for name in own]:
             return None
-        later = self.cls.__mro__[self.cls.__mro__.index(cell.cell_contents) + 1 :]
-        return next((vars(base)[method] for base in later if method in vars(base)), None)
+        base = next_class(self.cls, asked[0], method)
+        return None if base is None else vars(base)[method]
 
     def body_of(self, lowered: Lowered, call: ir.Call, origin: ir.Origin) -> ir.Block | None:
         """The body of a method by names of the constructor, without its `return`."""
@@ -311,6 +325,26 @@ def _sets_attribute(fn: ir.Expr) -> bool:
 
 def is_super(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
+
+
+def asked_after(parent: ir.Expr, lowered: Lowered) -> tuple[type, ir.Expr] | None:
+    """The class after which `super()` looks, and the object whose attributes it gives: the class
+    that a function was written in, and its first argument, unless these are given."""
+    cell, params = lowered.scope.cells.get("__class__"), lowered.function.param_names
+    match parent:
+        case ir.Call(args=(ir.Ref(obj=type() as owner), of)):
+            return owner, of
+        case ir.Call(args=()) if cell is not None and params:
+            return cell.cell_contents, ir.Var(params[0])
+    return None
+
+
+def next_class(cls: type, owner: type, name: str) -> type | None:
+    """The class that gives objects of a class what has this name, of those that come after one."""
+    if not issubclass(cls, owner):
+        return None
+    later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
+    return next((base for base in later if name in vars(base)), None)
 
 
 # ------------------------------------------------------------- attributes that are set at first
@@ -387,14 +421,18 @@ def _writes_attribute(stmt: ir.Stmt, own: str) -> bool:
 _STARRED = ("*", "**")
 
 
-def arguments_passed_on(lowered: Lowered, parent: Callable[[Lowered, str], Any]) -> Lowered:
+def arguments_passed_on(
+    lowered: Lowered, parent: Callable[[ir.Expr, Lowered, str], Any]
+) -> Lowered:
     """The function with the parameters of its parent's `__init__` where it only passes them on;
     `parent` gives what `super().name` is."""
     function = lowered.function
     starred = {p.name for p in function.params if p.kind in _STARRED}
     found = [stmt for stmt in function.body if _passes(stmt, starred)]
     uses = [s for s in ir.statements(function.body) if starred & (ir.reads(s) | set(ir.binds(s)))]
-    init = parent(lowered, "__init__") if starred and len(found) == 1 else None
+    asked = [s.value for s in function.body if isinstance(s, ir.Assign) and is_super(s.value)]
+    one = bool(starred) and len(found) == len(asked) == 1
+    init = parent(asked[0], lowered, "__init__") if one else None
     if init is None or len(uses) != 1 or not hasattr(init, "__code__"):
         return lowered
     stmt = found[0]

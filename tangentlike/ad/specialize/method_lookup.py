@@ -473,7 +473,8 @@ def _is_programmed(expr: ir.Expr) -> TypeGuard[ir.Ref]:
 def _of_user(part: ir.Expr) -> bool:
     match part:
         case ir.Call(fn=ir.Ref(obj=type() as cls)):
-            return initialiser(cls) is not None or record_class(part) is not None
+            called = cls is super or initialiser(cls) is not None
+            return called or record_class(part) is not None
         case ir.Ref(obj=types.FunctionType() as obj):
             defaults = (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values())
             return any(d is None or isinstance(d, types.ModuleType) for d in defaults)

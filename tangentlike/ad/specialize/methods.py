@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ... import ir
-from ...analysis.constructors import is_super
+from ...analysis.constructors import asked_after, is_super, next_class
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import MUTATING_METHODS, VALUE_CLASSES, is_entered, is_python_function
@@ -214,7 +214,9 @@ class Methods:
                 function = self._called_by_name(read.function)
                 lowered = dataclasses.replace(read, function=function)
                 continue
-            body = _Desugaring(self, lowered, kinds, decided).block(lowered.function.body)
+            desugaring = _Desugaring(self, lowered, kinds, decided)
+            body = desugaring.block(lowered.function.body)
+            body = ir.without_unread(body, desugaring.parents.keys())
             if body == lowered.function.body:
                 break
             function = dataclasses.replace(lowered.function, body=body)
@@ -396,7 +398,7 @@ class Methods:
 
 def _refuse_parents(function: ir.Function) -> None:
     for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Assign) and is_super(stmt.value) and not stmt.value.args:  # type: ignore[union-attr]
+        if isinstance(stmt, ir.Assign) and is_super(stmt.value):
             raise UnknownClassError(
                 "which class `super()` refers to is not known, or is not written in Python",
                 stmt.origin.place,
@@ -448,18 +450,14 @@ class _Desugaring(ir.Rewriter):
         self.lowered = lowered
         self.kinds = kinds
         self.given = given
-        self.parents = {
-            stmt.target
-            for stmt in ir.statements(lowered.function.body)
-            if isinstance(stmt, ir.Assign) and is_super(stmt.value)
-        }
+        self.parents: dict[str, ir.Expr] = {}
         self.classes = dict(self._named_classes())
         objects = (ref.obj for ref in fact(references, lowered.function))
         self.compares = any(map(is_comparison, objects))
         self.several = any(kind.among for kind in kinds.values())  # classes that one name may have
 
     def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
-        """The names for `type(self)` and for classes (`T = float`)."""
+        """The names for `type(self)` and for classes (`T = float`); notes those for `super()`."""
         stmts = list(ir.statements(self.lowered.function.body))
         counts = ir.bindings(stmts)
         for stmt in stmts:
@@ -468,6 +466,10 @@ class _Desugaring(ir.Rewriter):
                     cls = self._class(of) if obj is type else None
                 case ir.Assign(target=str(name), value=ir.Ref(obj=type() as cls)):
                     pass
+                case ir.Assign(target=str(name), value=value):
+                    if is_super(value) and counts[name] == 1:
+                        self.parents[name] = value
+                    continue
                 case _:
                     continue
             if cls is not None and counts[name] == 1:
@@ -476,11 +478,6 @@ class _Desugaring(ir.Rewriter):
 
     def kind(self, expr: ir.Expr) -> Kind:
         return self.methods.kind_of(expr, self.kinds)
-
-    def block(self, block: ir.Block) -> ir.Block:
-        made = super().block(block)
-        used = frozenset().union(*(ir.reads(s) for s in ir.statements(made)))
-        return ir.splice(made, lambda s: () if self._unused_parent(s, used) else s)
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         """A statement, after the checks of what a derivative that waited is given."""
@@ -492,10 +489,6 @@ class _Desugaring(ir.Rewriter):
                 assert isinstance(new, ir.Assign) and isinstance(new.value, ir.Call)
                 yield from (ir.Do(check, stmt.origin) for check in apart(new.value))
         yield new
-
-    def _unused_parent(self, stmt: ir.Stmt, used: frozenset[str]) -> bool:
-        """Whether it is `parent = super()`, and all that is read from it was found."""
-        return isinstance(stmt, ir.Assign) and is_super(stmt.value) and stmt.target not in used
 
     def resolved(self, stmt: ir.Stmt) -> ir.Stmt:
         """A statement with calls of functions for methods."""
@@ -553,8 +546,10 @@ class _Desugaring(ir.Rewriter):
     def value(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
         """A call, an attribute or an item as a call of the method behind it."""
         match value:
-            case ir.Call(fn=ir.Attribute(ir.Var(name), method)) if name in self.parents:
-                return self._parent(value, method, origin) or value
+            case ir.Call(fn=ir.Attribute(ir.Var(name), asked)) | ir.Attribute(
+                ir.Var(name), asked
+            ) if name in self.parents:
+                return self._parent(value, name, asked, origin) or value
             case ir.Call(fn=ir.Var(name)) if name in self.classes:
                 value = dataclasses.replace(value, fn=self.classes[name])
             case ir.Call(fn=ir.Ref(obj=obj)) if obj in self.methods.unbound:
@@ -717,33 +712,36 @@ class _Desugaring(ir.Rewriter):
             isinstance(operand, ir.Var) and _is_unknown(self.sure.get(operand.name, UNKNOWN))
         )
 
-    def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:
-        """`super().name(...)`: the method that comes next for the class of `self`."""
-        cell = self.lowered.scope.cells.get("__class__")
-        params = self.lowered.function.param_names
-        cls = self._class(ir.Var(params[0])) if params else None
-        if cell is None or cls is None:
+    def _parent(
+        self, value: ir.Call | ir.Attribute, parent: str, name: str, origin: ir.Origin
+    ) -> ir.Expr | None:
+        """`super().name(...)`, `super().name`: the method, the property or the value in a class
+        that comes next for that of `self`."""
+        asked = asked_after(ir.substitute(self.parents[parent], self.classes), self.lowered)
+        if asked is None:
             return None
-        owner = cell.cell_contents
-        if not issubclass(cls, owner):
+        of = asked[1].obj if isinstance(asked[1], ir.Ref) else self._class(asked[1])
+        if not isinstance(of, type) or (base := next_class(of, asked[0], name)) is None:
             return None
-        later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
-        for base in later:
-            if name in vars(base):
-                fn, args = vars(base)[name], call.args
-                if isinstance(fn, staticmethod):
-                    fn = fn.__func__
-                elif isinstance(fn, classmethod):
-                    fn = self.methods.lookup.with_class(fn.__func__, cls)
-                else:
-                    args = (ir.Var(params[0]), *args)
-                if not isinstance(fn, types.FunctionType):
-                    return None
-                text = f"{base.__name__}_{name.strip('_')}"
-                written = f"{base.__name__}.{name}"
-                found = Found(fn, args, call.kwargs, text, "function", written, fn)
-                return self.called(found, call, origin)
-        return None
+        fn, written = vars(base)[name], f"{base.__name__}.{name}"
+        if isinstance(value, ir.Attribute):
+            if not hasattr(fn, "__get__"):
+                return ir.Ref(written, fn)
+            fn, written = getattr(fn, "fget", None), f"{written}.fget"
+            value = ir.Call(value, (), (), value.at)
+        args, original = value.args, fn
+        if isinstance(fn, staticmethod):
+            fn = original = fn.__func__
+        elif isinstance(fn, classmethod):  # (that no path leads to)
+            original, written = getattr(super(asked[0], of), name), f"{of.__name__}_super_{name}"
+            fn = self.methods.lookup.with_class(fn.__func__, of)
+        elif isinstance(asked[1], ir.Var):
+            args = (asked[1], *args)
+        if not isinstance(fn, types.FunctionType):
+            return None
+        text = f"{base.__name__}_{name.strip('_')}"
+        found = Found(fn, args, value.kwargs, text, "function", written, original)
+        return self.called(found, value, origin)
 
     def called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
         """The call of a method, made for the classes that it is given here."""
