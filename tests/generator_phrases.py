@@ -11,6 +11,7 @@ PRELUDE = (
     ("WEIGHTS", "import numpy as np\n\nWEIGHTS = np.array([0.3, 0.7, -1.1, 0.5])\n"),
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
+    ("itertools.", "import itertools"),
     ("math.", "import math"),
     (
         "Pair(",
@@ -47,6 +48,12 @@ PRELUDE = (
 PHRASES: tuple[tuple[str, ...], ...] = (
     # lists outside beside arrays and integers
     ("<X> = 2 * <V> * SCALE", "<Y> = np.sum(SCALE * (3 * <W>)) * 0.1"),
+    # names bound by tests of many
+    ("p = any((q := x1 * <S>) > 0.1 for x1 in <V>)", "<Y> = q * (0.5 if p else 0.2)"),
+    ("<Y> = q if all((q := x1) < <S> for x1 in <V> if x1 > -2.0) else q * <T>",),
+    # slices of generator expressions
+    ("<Y> = sum(itertools.islice((x1 * <S> for x1 in <V>), 1, None)) * 0.3",),
+    ("p = list(itertools.islice(map(np.sin, <V>), 3))", "<Y> = p[1] * <T>"),
     # classes that come next
     ("p = Wide(<V>)", "<X> = np.sin(p.of(<W>))"),
     # attributes by names that only the run knows

@@ -42,8 +42,12 @@ _SIDE_BY_SIDE = (ir.Ref("enumerate", enumerate), ir.Ref("zip", zip))
 _GOING_THROUGH = {
     **{id(fn.obj): _EACH for fn in _SIDE_BY_SIDE},
     **{id(fn): _EACH for fn in (itertools.chain, itertools.zip_longest)},
-    **{id(fn): _FIRST for fn in (itertools.accumulate, itertools.pairwise)},
+    **{id(fn): _FIRST for fn in (itertools.accumulate, itertools.pairwise, itertools.groupby)},
+    id(itertools.dropwhile): slice(1, 2),
 }
+_NONE = ir.Const(None)
+_FILTERS = (filter, itertools.filterfalse)
+_SEARCHING = (ir.Ref("any", any), ir.Ref("all", all))
 # Built-ins whose result carries no derivative.
 _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
 
@@ -90,8 +94,11 @@ def assigned(expr: ir.Expr) -> frozenset[str]:
 
 
 def becomes_loop(expr: ir.Expr) -> bool:
-    """Whether this is a list or dict comprehension whose elements may carry a derivative."""
-    return isinstance(expr, Comprehension) and expr.form != "generator" and carries(expr)
+    """Whether this is a list or dict comprehension whose elements may carry a derivative, or that
+    binds names of the function."""
+    if not isinstance(expr, Comprehension) or expr.form == "generator":
+        return False
+    return bool(expr.assigns) or carries(expr)
 
 
 def is_generator(expr: ir.Expr) -> bool:
@@ -232,20 +239,21 @@ def _loop_through(
 def mapped(
     fn: ir.Ref, args: tuple[ir.Expr, ...], opaque: Callable[[], ir.Opaque]
 ) -> ir.Expr | None:
-    """`map(f, xs)`, `filter(f, xs)` and `itertools.starmap(f, pairs)` as the generator expressions
-    that they are; None for calls of anything else. `opaque` gives the call as it stands."""
+    """`map(f, xs)`, `filter(f, xs)`, `itertools.starmap(f, pairs)` and slices of generator
+    expressions as the generator expressions that they are; None for calls of anything else.
+    `opaque` gives the call as it stands."""
+    if fn.obj is itertools.islice and 2 <= len(args) <= 4 and is_generator(args[0]):
+        return _sliced(args, opaque())
     if fn.obj is itertools.starmap and len(args) == 2:
         match args[1]:
             case ir.Call(fn=ir.Ref(obj=obj), args=(_, *_) as columns, kwargs=()) if (
                 obj is zip and not any(map(ir.is_starred, columns))
             ):  # (`map` of several iterables)
                 return mapped(ir.Ref("map", map), (args[0], *columns), opaque)
-    if not (fn.obj is map or fn.obj is filter or fn.obj is itertools.starmap):
+    if not any(fn.obj is known for known in (map, itertools.starmap, *_FILTERS)):
         return None
     code = opaque()
-    taken = {*code.names, *(name for arg in args for name in ir.names_in(arg))}
-    names = [f"item{n or ''}" for n in range(len(args) + len(taken))]
-    items = tuple(n for n in names if n not in taken)[: len(args) - 1]
+    items = _variables(len(args) - 1, args, code)
     variables = tuple(map(ir.Var, items))
     parts = (code.text, code.names, code.values, code.refs, code.at)
     if len(args) != 2 and not (fn.obj is map and len(args) > 2):
@@ -255,13 +263,47 @@ def mapped(
     if fn.obj is itertools.starmap:
         star = ir.Opaque(f"*{items[0]}", items[:1], variables[:1])
         element = ir.Call(args[0], (star,), (), code.at)
-    elif fn.obj is filter:
-        keeps = args[0] in (ir.Const(None), ir.Ref("bool", bool))
-        clause = Clause(items[0], args[1], (variables[0] if keeps else element,))
+    elif any(fn.obj is known for known in _FILTERS):
+        test = variables[0] if args[0] in (_NONE, ir.Ref("bool", bool)) else element
+        kept = test if fn.obj is filter else ir.Call(NOT, (test,), (), code.at)
+        clause = Clause(items[0], args[1], (kept,))
         element = variables[0]
     elif len(args) > 2:
         clause = Clause(items, ir.Call(ir.Ref("zip", zip), args[1:], (), code.at), ())
     return Comprehension(*parts, "generator", element, None, (clause,))
+
+
+def _variables(
+    count: int, args: tuple[ir.Expr, ...], code: ir.Opaque, stem: str = "item"
+) -> tuple[str, ...]:
+    """So many names that neither a call nor its arguments read."""
+    taken = {*code.names, *(name for arg in args for name in ir.names_in(arg))}
+    names = (f"{stem}{n or ''}" for n in range(count + len(taken)))
+    return tuple(n for n in names if n not in taken)[:count]
+
+
+def _sliced(args: tuple[ir.Expr, ...], code: ir.Opaque) -> ir.Expr:
+    """`islice(items, a, b, k)` of a generator expression, which makes no item after the last.
+
+    after: `(item for i, item in zip(range(b), items) if i >= a and (i - a) % k == 0)`.
+    """
+    items, *bounds = args
+    start, stop, step = (*((_NONE,) if len(bounds) == 1 else ()), *bounds, _NONE)[:3]
+    (item,), (number,) = _variables(1, args, code), _variables(1, args, code, "i")
+    count: ir.Expr = ir.Var(number)
+    tests: list[ir.Expr] = []
+    if start != _NONE:
+        tests.append(ir.Call(ir.Ref(">=", operator.ge), (count, start), (), code.at))
+        count = ir.Call(ir.Ref("-", operator.sub), (count, start), (), code.at)
+    if step != _NONE:
+        left = ir.Call(ir.Ref("%", operator.mod), (count, step), (), code.at)
+        tests.append(ir.Call(ir.Ref("==", operator.eq), (left, ir.Const(0)), (), code.at))
+    counted, through = _SIDE_BY_SIDE[0], args[:1]
+    if stop != _NONE:
+        counted, through = _SIDE_BY_SIDE[1], (ir.Call(ir.Ref("range", range), (stop,)), items)
+    clause = Clause((number, item), ir.Call(counted, through, (), code.at), tuple(tests))
+    parts = (code.text, code.names, code.values, code.refs, code.at)
+    return Comprehension(*parts, "generator", ir.Var(item), None, (clause,))
 
 
 @dataclass(frozen=True)
@@ -651,7 +693,8 @@ def stops(origin: ir.Origin) -> ir.Stmt:
 
 
 def is_reduction(call: ir.Call) -> bool:
-    """Whether a call is read as a loop: `functools.reduce(f, xs)`, `next(x for x in xs if x)`."""
+    """Whether a call is read as a loop: `functools.reduce(f, xs)`, `next(x for x in xs if x)`, and
+    `any(...)` where that binds names by `:=`."""
     match call:
         case ir.Call(fn=ir.Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()):
             return len(rest) < 2
@@ -661,6 +704,10 @@ def is_reduction(call: ir.Call) -> bool:
             one = is_generator(items) and len(items.clauses) == 1 and carries(items)
             one = one and bool(items.clauses[0].tests or isinstance(items.clauses[0].target, str))
             return one and len(rest) < 2
+        case ir.Call(
+            fn=ir.Ref(obj=builtins.any | builtins.all), args=(Comprehension() as items,), kwargs=()
+        ):
+            return is_generator(items) and len(items.clauses) == 1 and bool(items.assigns)
     return False
 
 
@@ -676,13 +723,25 @@ def reduction(
                                                       y = f(y, item)
     """
     if isinstance(call.args[0], Comprehension):
-        return _first(call, name, variable, origin)
+        return _first(_searching(call, call.args[0]), name, variable, origin)
     f, items, *start = call.args
     first = start[0] if start else ir.Index(items, ir.Const(0), call.at)
     rest = items if start else ir.Index(items, ir.Slice(ir.Const(1)), call.at)
     item = variable("item")
     step = ir.Assign(name, ir.Call(f, (ir.Var(name), ir.Var(item)), (), call.at), origin)
     return (ir.Assign(name, first, origin), ir.For(item, rest, (step,), origin))
+
+
+def _searching(call: ir.Call, items: Comprehension) -> ir.Call:
+    """`any(t(x) for x in xs)` as `next((True for x in xs if t(x)), False)`; other calls as they
+    are."""
+    if call.fn not in _SEARCHING:
+        return call
+    found, clause = call.fn == _SEARCHING[0], items.clauses[0]
+    test = items.element if found else ir.Call(NOT, (items.element,), (), call.at)
+    clause = replace(clause, tests=(*clause.tests, test))
+    items = replace(items, element=ir.Const(found), clauses=(clause,))
+    return replace(call, args=(items, ir.Const(not found)))
 
 
 def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.Origin) -> ir.Block:
@@ -707,12 +766,12 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     if flag:
         body = (ir.Assign(flag, ir.Const(True), origin), *body)
     body = _where(clause.tests, body, origin)
-    loop = ir.For(clause.target, clause.iter, body, origin)
+    loop = _loop_through(clause.target, clause.iter, body, variable, origin)
     if not flag:
-        return (ir.Assign(name, default[0], origin), loop)
+        return (ir.Assign(name, default[0], origin), *loop)
     stop = stops(origin)
     missing: ir.Expr = ir.Call(NOT, (ir.Var(flag),))
-    return (ir.Assign(flag, ir.Const(False), origin), loop, ir.If(missing, (stop,), (), origin))
+    return (ir.Assign(flag, ir.Const(False), origin), *loop, ir.If(missing, (stop,), (), origin))
 
 
 def _at_once(
