@@ -51,6 +51,15 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     # names bound by tests of many
     ("p = any((q := x1 * <S>) > 0.1 for x1 in <V>)", "<Y> = q * (0.5 if p else 0.2)"),
     ("<Y> = q if all((q := x1) < <S> for x1 in <V> if x1 > -2.0) else q * <T>",),
+    # classes inside
+    (
+        "class Inner:",
+        "    def __init__(self, w):",
+        "        self.w = w * 0.7",
+        "    def of(self, x):",
+        "        return np.sin(x * self.w)",
+        "<X> = Inner(<S>).of(<V>)",
+    ),
     # slices of generator expressions
     ("<Y> = sum(itertools.islice((x1 * <S> for x1 in <V>), 1, None)) * 0.3",),
     ("p = list(itertools.islice(map(np.sin, <V>), 3))", "<Y> = p[1] * <T>"),

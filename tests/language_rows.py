@@ -148,7 +148,19 @@ ROWS = (
         DONE,
         "s = 0.0\ndef add(v):\n    nonlocal s\n    s = s + v * v\nadd(x)\nadd(2.0 * x)\nreturn s",
     ),
-    body("ClassDef", "a class inside", REFUSED, "class C:\n    pass\nreturn x * x"),
+    body(
+        "ClassDef",
+        "a class inside",
+        DONE,
+        "class C:\n    def __init__(self, w):\n        self.w = w\n\n"
+        "    def twice(self):\n        return self.w * 2.0\nreturn C(x * x).twice()",
+    ),
+    body(
+        "ClassDef",
+        "a class inside that captures variables, or is changed",
+        REFUSED,
+        "class C:\n    def scaled(self, v):\n        return v * x\nreturn C().scaled(x)",
+    ),
     Row("AsyncFunctionDef", "`async def`", REFUSED, "async def f(x):\n    return x * x"),
     Row(
         "Await AsyncFor AsyncWith",

@@ -29,7 +29,7 @@ REFUSED = {
         "global a",
     ),
     "def g(x):\n    return x\ny = g(x, 2)": ("the arguments do not fit", "g(x, 2)"),
-    "class C:\n    pass": ("a class defined inside", None),
+    "class C:\n    w = x": ("a class defined inside", None),
     "async def g(x):\n    return x": ("asynchronous", None),
     "a, *b, c = (x,)": ("1 values are too few for 2 targets", None),
     "y = x + (yield x)": ("a generator", None),

@@ -18,9 +18,9 @@ def branch(x, local=False):
     if local:
 
         class Local:
-            pass
+            held = y
 
-        return Local(y)
+        return Local.held
     return np.sum(y * y)
 
 

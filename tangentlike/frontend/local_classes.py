@@ -50,7 +50,7 @@ def local_classes(
 
 def _statements(block: Any) -> Iterator[Any]:
     """The statements of a function itself."""
-    for stmt in block:
+    for stmt in block if isinstance(block, list) else ():  # (that of a lambda is an expression)
         yield stmt
         if not isinstance(stmt, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
             for name in ("body", "orelse", "finalbody"):

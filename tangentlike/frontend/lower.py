@@ -41,6 +41,7 @@ from .generators import filled_list
 from .inline import inlinable
 from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
+from .local_classes import local_classes
 from .loopvars import copied_with, fix_headers, spread_headers
 from .naming import names_of
 from .nested import Define, Refused
@@ -173,6 +174,10 @@ def lower(
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
+        classes = local_classes(function, found.node, known.bound, scope.lookup)
+        scope = replace(scope, cells={**scope.cells, **classes}) if classes else scope
+        for name in classes:
+            known.bound.pop(name, None)
         call_methods_by_object(found.node, known)
         known.bound.update(dict.fromkeys((*lent, *helpers)))
         listed = mark_of(function, "listed") is not None

@@ -455,6 +455,16 @@ class StatementReader:
     def go_on(self, node: gast.Continue, line: Line, reader: Reader) -> Sequence[Any]:
         return [ir.Continue(ir.Origin(line.whole()))]
 
+    def define_class(self, node: gast.ClassDef, line: Line, reader: Reader) -> Sequence[Any]:
+        """A class that was made before the function is read (`local_classes`)."""
+        if self._is_local(node.name):
+            raise UnsupportedError(
+                "a class defined inside captures variables, or may be changed",
+                line.whole(),
+                "Define it outside of the function, and give its objects what they need.",
+            )
+        return []
+
     def nothing(self, node: gast.Pass, line: Line, reader: Reader) -> Sequence[Any]:
         return []
 
@@ -662,6 +672,7 @@ _READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequenc
     gast.Continue: StatementReader.go_on,
     gast.Pass: StatementReader.nothing,
     gast.FunctionDef: StatementReader.define,
+    gast.ClassDef: StatementReader.define_class,
     gast.Delete: StatementReader.delete,
     gast.Assert: StatementReader.opaque,
     gast.Raise: StatementReader.opaque,
@@ -694,10 +705,6 @@ _ASYNC = (
 
 STATEMENTS: dict[type[Any], tuple[str, str]] = {
     gast.AsyncFunctionDef: _ASYNC,
-    gast.ClassDef: (
-        "a class defined inside is not supported",
-        "Define it outside the function.",
-    ),
     gast.AsyncWith: _ASYNC,
     gast.AsyncFor: _ASYNC,
 }

@@ -312,9 +312,12 @@ def _found(root: str, live: Any, scope: Scope) -> Binding:
         return Binding("imported", *home, live)
     root = scope.renamed.get(root, root)
     kind = scope.kind_of_name(root)
+    closed_over = getattr(getattr(scope.fn, "__code__", None), "co_freevars", ())
     if kind == "closure":
-        if isinstance(live, type) and (imported := _by_object(live, root)).kind == "imported":
-            return imported  # (what a derivative was made with, and calls by this name)
+        if isinstance(live, type) and (
+            (imported := _by_object(live, root)).kind == "imported" or root not in closed_over
+        ):  # (what a derivative was made with, and calls by this name; or made when it was read)
+            return imported
         owner = getattr(scope.fn, "__qualname__", "the function")
         return Binding("closure", owner, root, live, id(scope.cells[root]))
     module = scope.globals.get("__name__") or getattr(scope.module, "__name__", None)

@@ -106,7 +106,16 @@ def _surroundings(obj: Any) -> dict[str, Any]:
     if isinstance(obj, types.FunctionType):
         closure = inspect.getclosurevars(obj).nonlocals
         return {**obj.__globals__, **closure}
-    return dict(vars(sys.modules[obj.__module__])) if obj.__module__ in sys.modules else {}
+    if not isinstance(obj, type) or obj.__module__ not in sys.modules:
+        return {}
+    known = dict(vars(sys.modules[obj.__module__]))
+    if "<locals>" in obj.__qualname__:  # (a class that a function defines)
+        known.update((base.__name__, base) for base in obj.__bases__)
+        members = (getattr(m, "fget", getattr(m, "__func__", m)) for m in vars(obj).values())
+        methods = [m for m in members if isinstance(m, types.FunctionType)]
+        for method in methods:
+            known.update(inspect.getclosurevars(method).nonlocals)
+    return known
 
 
 def piece(text: str, visible: Mapping[str, Any]) -> Piece:
