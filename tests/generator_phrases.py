@@ -11,6 +11,7 @@ PRELUDE = (
     ("WEIGHTS", "import numpy as np\n\nWEIGHTS = np.array([0.3, 0.7, -1.1, 0.5])\n"),
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
+    ("collections.", "import collections"),
     ("itertools.", "import itertools"),
     ("math.", "import math"),
     (
@@ -51,6 +52,13 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     # names bound by tests of many
     ("p = any((q := x1 * <S>) > 0.1 for x1 in <V>)", "<Y> = q * (0.5 if p else 0.2)"),
     ("<Y> = q if all((q := x1) < <S> for x1 in <V> if x1 > -2.0) else q * <T>",),
+    # windows
+    (
+        "p = collections.deque(maxlen=2)",
+        "for x1 in <V>:",
+        "    p.append(x1 * <S>)",
+        "    <Y> = np.mean(p) + 0.1 * np.sum(p)",
+    ),
     # classes inside
     (
         "class Inner:",

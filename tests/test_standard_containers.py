@@ -19,6 +19,25 @@ def test_second_order(fn):
     tl.check_grads(fn, (X.copy(),), order=2)
 
 
+def sums_of_a_deque(x):
+    q = deque([v * 2.0 for v in x])
+    q.popleft()
+    return np.sum(np.array(q) * np.mean(q)) + np.max(q) + np.dot(q, q) + np.linalg.norm(q)
+
+
+def means_of_a_window(x):
+    window, s = deque(maxlen=2), 0.0
+    for v in x:
+        window.append(np.array([v, v * v]))
+        s = s + np.sum(np.stack(window)) + np.mean(window, axis=0)[1]
+    return s
+
+
+@pytest.mark.parametrize("fn", [sums_of_a_deque, means_of_a_window])
+def test_functions_of_numpy_read_deques(fn):
+    tl.check_grads(fn, (X.copy(),), order=2)
+
+
 def returned(x):
     q = deque()
     q.append(np.sum(x))

@@ -28,6 +28,7 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
+from ...frontend.owners import is_numpy
 from ...frontend.primal import makes_entries, may_lose_items
 from ...ir.kind import Kind
 from ..context import Context
@@ -467,11 +468,16 @@ class _Uses:
                 return self.as_key(key)
             case ir.Lazy():
                 return self.test(expr, stays=False)
-            case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is fn for fn in _READING):
+            case ir.Call(fn=ir.Ref(obj=obj), args=args) if self.is_reading(obj):
                 rest = (value for _, value in expr.kwargs)
                 inner = (arg for arg in args if arg != ir.Var(self.name))
                 return all(map(self.value, (*inner, *rest)))
         return all(map(self.value, ir.children(expr)))
+
+    def is_reading(self, obj: Any) -> bool:
+        """Whether a function reads what is in such a container, and does nothing else with it: of
+        a deque NumPy makes the array that it makes of a list."""
+        return any(obj is fn for fn in _READING) or (self.cls is deque and is_numpy(obj))
 
     def as_key(self, key: ir.Expr) -> bool:
         return not isinstance(key, ir.Slice) and self.value(key)
