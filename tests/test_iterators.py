@@ -501,8 +501,20 @@ def test_what_an_iterator_need_not_go_through_is_not_made():
 
         return sum(itertools.islice((noted(v) for v in x), 1)) * len(log)
 
+    def small_only(x):
+        log = []
+
+        def noted(v):
+            log.append(v)
+            return v * v
+
+        return sum(itertools.takewhile(lambda v: v < 0.5, (noted(v) for v in x))) * len(log)
+
+    x = np.array([0.4, 0.9, 0.3])
+    tl.check_grads(first_only, (x,))
+    assert tl.value_and_grad(first_only)(x)[0] == 0.4 * 0.4
     with pytest.raises(tl.UnsupportedError, match="is called within"):
-        tl.grad(first_only)(np.array([0.4, 0.9]))
+        tl.grad(small_only)(x)
 
 
 class Doubled(list):
