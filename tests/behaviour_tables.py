@@ -107,9 +107,10 @@ def rows(program: Program) -> list[str]:
         except UnsupportedError as error:
             return [f"  refused: {error.message}"]
     found = []
-    for primal in primals:
+    # (What callers do not read back makes a pair anew: the last time counts.)
+    for primal in {id(primal.function): primal for primal in primals}.values():
         found += [f"  {primal.function.name}", *_shared(primal.aliases)]
-        for recording, saves in recordings:
+        for recording, saves in reversed(recordings):
             if recording.facts.function is primal.function:
                 found += _saved(recording, saves)
                 break

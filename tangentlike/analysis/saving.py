@@ -79,12 +79,15 @@ class Saves:
     `overwrites`: number of a statement -> names saved before it and restored at its reversal;
     `stores`: (number of an in-place write, name written) whose entries are (a dict used as a set);
     `pushed`: block -> locals saved at its end;
+    `read_back`: (number of a call, name that the callee writes) whose entries are read as they
+    were before it, so that its backward function has to restore them;
     `at_end`: what is needed when the primal has ended.
     """
 
     overwrites: dict[int, tuple[str, ...]] = field(default_factory=dict)
     stores: dict[tuple[int, str], None] = field(default_factory=dict)
     pushed: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
+    read_back: set[tuple[int, str]] = field(default_factory=set)
     at_end: Needed = frozenset()
 
 
@@ -158,22 +161,24 @@ def statement_needs(
 class Recording:
     """Runs the analysis to its fixpoint (restores read keys, which makes more values needed).
 
-    `virtual` are names that the sweep recomputes, so that they need no saving; `calls` what calls
-    write that their backward functions restore. Sets of names and tokens are masks of `sets`.
+    `virtual` are names that the sweep recomputes, so that they need no saving; `called` is what
+    calls write that their backward functions restore. Sets of names and tokens are masks of `sets`.
     """
 
     def __init__(
         self,
         facts: Structure,
+        restored_for_caller: Iterable[str],
         aliases: Aliases,
         reads: Reads,
         virtual: frozenset[str],
         written: Callable[[ir.Stmt], tuple[str, ...]],
-        restored_for_caller: Iterable[str],
         parts: Parts,
+        called: Callable[[ir.Stmt], tuple[str, ...]] = lambda stmt: (),
     ) -> None:
         self.facts = facts
         self.parts = parts
+        self.called = called
         self.aliases = aliases
         self.reads = reads
         self.written = written  # names a statement writes through, and must restore itself
@@ -287,6 +292,9 @@ class Recording:
 
     def _writes(self, stmt: ir.Stmt, needed: int) -> int:
         """In-place writes: their entries are saved when the content is needed."""
+        for name in self.called(stmt):
+            if self._behind(stmt, name) & needed:
+                self.saves.read_back.add((self.facts.number(stmt), name))
         for base in self.written(stmt):
             key = (self.facts.number(stmt), base)
             if key not in self.saves.stores and self._behind(stmt, base) & needed:

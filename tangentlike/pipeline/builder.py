@@ -76,7 +76,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplified
 from ..codegen.optimize.facts import is_computation, shares_memory
-from ..errors import UnsupportedError, not_by_names, not_lent
+from ..errors import InternalError, UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
@@ -129,6 +129,8 @@ class Builder:
         self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
         self._lowered: list[Any] = []
+        self._reversed: dict[str, Reverse] = {}  # by the name of the function that sweeps back
+        self._pairs_made: list[tuple[Pair, CalleeRequest]] = []  # callees first
         # By what classes are asked for: of how many of these functions, and what was found.
         self._makes: dict[Callable[[type], bool], tuple[int, bool]] = {}
 
@@ -262,6 +264,7 @@ class Builder:
                     order = (request.wrt, ())
                     found = reverse_pair(primal, context, both, order, bare, protect=True)
                     fwd, bwd = found.fwd, found.bwd
+                    self._reversed[bwd.name] = found.transform
                 run.made = self._done((fwd, bwd), context, primal.active)
                 return run.made, primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
@@ -269,6 +272,7 @@ class Builder:
         with self.record.stage("derived") as run:
             transform = (IdentityReverse if self.reading.by_identity else Reverse)(primal, context)
             made = reverse(transform, name, request.mode, request.bare, request.has_aux)
+            self._reversed[name] = transform
             run.made = self._done((made,), context, primal.active)
             return run.made, primal.written
 
@@ -283,18 +287,56 @@ class Builder:
         )
         if special is not None:
             return self._callee(request, special[0], special[1], frozenset(request.active))
+        made = self._pair_by_names(pair, request)
+        self._pairs_made.append((pair, request))
+        return made
+
+    def _pair_by_names(
+        self, pair: Pair, request: CalleeRequest, unread: frozenset[str] = frozenset()
+    ) -> tuple[ir.Function, ir.Function]:
         primal, context = self._primal(request.lowered, request.active, request.kinds, pair.written)
         if not pair.recursive:
             pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
-        seeded = pair.result_active if pair.recursive else None
+        seeded = pair.result_active if pair.recursive or unread else None
         with self.record.stage("derived") as run:
-            found = reverse_pair(primal, context, names, order, True, False, seeded)
+            found = reverse_pair(primal, context, names, order, True, False, seeded, unread)
+            self._reversed[names[1]] = found.transform
             pair.result_active, pair.restores = found.takes_seed, found.restores
             pair.unseen = found.unseen
             run.made = self._callee(request, (found.fwd, found.bwd), context, primal.active)
             return run.made
+
+    def without_unread_restores(
+        self, functions: tuple[ir.Function, ...]
+    ) -> tuple[ir.Function, ...]:
+        """The functions with pairs that restore no more than what somebody reads back: a stencil in
+        a helper saves nothing where the adjoint of no caller reads what it overwrote."""
+        by_name = {function.name: function for function in functions}
+        callers: dict[str, list[str]] = {}
+        for function in functions:
+            for ref in fact(references, function):
+                callers.setdefault(ref.text, []).append(function.name)
+        for pair, request in reversed(self._pairs_made):  # (callers before what they call)
+            name, formals = pair.bwd.text, frozenset(pair.written)
+            transform, own = self._reversed[name], frozenset(callers.get(name, ()))
+            sweeps = [self._reversed[c].read_back() for c in own if c in self._reversed]
+            known = own and len(sweeps) == len(own) and all(name in found for found in sweeps)
+            if pair.recursive or not known:
+                continue
+            back = frozenset[str]().union(*(found[name] for found in sweeps))
+            unread = frozenset(filter(transform.is_array, formals - back))
+            saves = transform.saves_where(unread) if unread else transform.saves
+            transform.saves.read_back = saves.read_back
+            if saves.stores == transform.saves.stores:
+                continue
+            count = len(self.callees.functions)
+            made = self._pair_by_names(pair, request, unread)
+            if len(self.callees.functions) > count:
+                raise InternalError("pairs", f"{name} calls others where less is read back")
+            by_name.update({function.name: function for function in made})
+        return tuple(by_name[function.name] for function in functions)
 
     def _pair_by_identity(
         self, pair: Pair, request: CalleeRequest

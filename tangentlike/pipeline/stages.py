@@ -570,7 +570,7 @@ def _derived(
     """The derivative of a function of whose parameters this is known."""
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
-    functions = (*build.callees.functions, *main)
+    functions = build.without_unread_restores((*build.callees.functions, *main))
     _refuse_made(functions, lowered, request)
     lent = _lent(fn, lowered, functions, build)
     with build.record.stage("simplified") as run:

@@ -372,7 +372,7 @@ class IdentityReverse(Reverse):
         costs = IdentityCosts(aliases, self.context, self.sweep.presence.local).predicates()
         recomputed = _SameMemory(self.facts, aliases, reads, costs, None).run()
         virtual = frozenset(recomputed.names)
-        recording = Recording(self.facts, aliases, reads, virtual, self._written, restored, parts)
+        recording = Recording(self.facts, restored, aliases, reads, virtual, self._written, parts)
         return recording.run(), recomputed
 
     def protect(self) -> ir.Block:

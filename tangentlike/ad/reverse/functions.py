@@ -60,6 +60,8 @@ class Reverse:
         self.sources = context.sources()
         self._written_by: dict[int, tuple[str, ...]] = {}
         self.unseen: frozenset[str] = frozenset()
+        self.unread: frozenset[str] = frozenset()  # parameters that no caller reads back
+        self.saves = Saves()
         self.apart = False  # whether the sweep is a function of its own
         self.adjoints = self._made_adjoints()
         params = primal.function.param_names
@@ -207,19 +209,47 @@ class Reverse:
         costs = Costs(aliases, self.context, self.sweep.presence.local).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
-        known = (aliases, reads, virtual, self._written, self.primal.shared, parts)
-        saves = Recording(self.facts, *known).run()
+        self._known = reads, virtual, parts
+        self.saves = self.saves_where(self.unread)
         self.unseen = self._unseen(reads)
-        return saves, recomputed
+        return self.saves, recomputed
+
+    def saves_where(self, unread: Collection[str]) -> Saves:
+        """What is saved where no caller reads back these parameters."""
+        shared = [name for name in self.primal.shared if name not in unread]
+        reads, virtual, parts = self._known
+        known = (self.primal.aliases, reads, virtual, self._written, parts, self._written_by_call)
+        return Recording(self.facts, shared, *known).run()
+
+    def _written_by_call(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        site = self.primal.calls.get(id(stmt))
+        return () if site is None else site.written
+
+    def read_back(self) -> dict[str, frozenset[str]]:
+        """By the name of each backward function that is called, the parameters that its callers
+        read after it, as they were before the call of the forward function."""
+        found: dict[str, frozenset[str]] = {}
+        for stmt in ir.statements(self.primal.function.body):
+            site = self.primal.calls.get(id(stmt))
+            if site is None or site.is_late:
+                continue
+            number, pair = self.facts.number(stmt), site.pair
+            both = zip(pair.written, site.written, strict=True)
+            back = {formal for formal, name in both if (number, name) in self.saves.read_back}
+            found[pair.bwd.text] = found.get(pair.bwd.text, frozenset()) | back
+        return found
 
     def _unseen(self, reads: Reads) -> frozenset[str]:
         """The parameters, of those that are written, whose entries no adjoint reads."""
         found = (reads.entry, reads.exit, reads.headers, reads.tails)
         tokens = {t for kept in found for names in kept.values() for t in names}
         seen = {whole_of(t) if is_part(t) else t for t in tokens}
-        kind_of = self.context.kind_of
-        arrays = (n for n in self.primal.shared if kind_of(ir.Var(n)).form == "array")
+        arrays = filter(self.is_array, self.primal.shared)
         return frozenset(n for n in arrays if not seen & content(n, self.primal.aliases))
+
+    def is_array(self, name: str) -> bool:
+        """Whether a parameter is surely an array."""
+        return self.context.kind_of(ir.Var(name)).form == "array"
 
     def _only_shapes(
         self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]

@@ -27,13 +27,14 @@ from .functions import Primal, Reverse, bundle, is_restored, seed_name
 @dataclasses.dataclass(frozen=True)
 class ReversedPair:
     """Two functions: whether `bwd` takes an adjoint of the result, whether it restores what is in
-    the result, and of which arguments `bwd` reads none."""
+    the result, and of which arguments `bwd` reads none; and how they were made."""
 
     fwd: ir.Function
     bwd: ir.Function
     takes_seed: bool
     restores: bool
     unseen: frozenset[str]
+    transform: Reverse
 
 
 def reverse_pair(
@@ -44,14 +45,17 @@ def reverse_pair(
     bare: bool,
     protect: bool,
     seeded: bool | None = None,
+    unread: frozenset[str] = frozenset(),
 ) -> ReversedPair:
     """`f_fwd` and `f_bwd`, and what their callers have to know.
 
+    What is `unread` by callers after `f_bwd` it does not restore for them.
     `order` is (formals whose adjoints are returned, formals whose buffers are passed in);
     `seeded` says whether `f_bwd` takes that adjoint, where calls of it were already made.
     """
     transform = Reverse(primal, context)
     transform.apart = True
+    transform.unread = unread
     returned, written = order
     result = transform.result
     value = result.value if result is not None and result.value is not None else ir.Const(None)
@@ -83,13 +87,11 @@ def reverse_pair(
     )
     head = (*(transform.protect() if protect else ()), *_checks(written, primal, context))
     before = bind_everywhere(before, taped, primal)
-    place = primal.function.place
-    body = (*head, *before, end)
-    fwd = dataclasses.replace(primal.function, name=names[0], body=body)
+    fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end))
     body = (*unpack, *backward)
-    bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
+    bwd = ir.Function(names[1], tuple(params), body, primal.function.place, empties=(tape,))
     restores = is_restored(value, primal, context)
-    return ReversedPair(fwd, bwd, takes_seed, restores, transform.unseen)
+    return ReversedPair(fwd, bwd, takes_seed, restores, transform.unseen, transform)
 
 
 def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:
