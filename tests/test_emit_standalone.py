@@ -587,6 +587,33 @@ def test_containers_of_stated_types_take_few_lines(fn: Any, args: Any) -> None:
         namespace[f"{fn.__name__}_grad"](*args[:-1], 2)
 
 
+class Spring:
+    stiffness = 2.0
+
+    def __init__(self, rest: Any) -> None:
+        self.rest = rest
+
+    def force(self, x: Any) -> Any:
+        return self.stiffness * (x - self.rest)
+
+
+class Bent(Spring):
+    def force(self, x: Any) -> Any:
+        return super().force(x) * self.stiffness + Spring(self.rest * 2.0).force(x) ** 2
+
+
+def of_class_numbers(x: Any) -> Any:
+    return np.sum(Bent(x * x).force(x))
+
+
+def test_adjoints_of_objects_have_the_numbers_of_their_classes() -> None:
+    made = tl.grad(of_class_numbers)
+    namespace: dict[str, Any] = {}
+    exec(made.__tangentlike__.derive().standalone(), namespace)  # type: ignore[attr-defined]
+    x = np.array([1.0, 2.0])
+    assert np.array_equal(namespace["of_class_numbers_grad"](x), made(x))
+
+
 def test_files_are_short() -> None:
     """Helpers without annotations, one line of what they do, nothing for lists and objects."""
     derived = tl.grad(weighted_sum, wrt=(0, 1)).__tangentlike__.derive().derived

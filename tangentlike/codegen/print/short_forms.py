@@ -190,7 +190,10 @@ def zeros_inside(x: Any) -> Any:
         return {key: zeros_inside(item) for key, item in x.items()}
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return [zeros_inside(item) for item in x]
-    names = getattr(x, "_fields", None) or getattr(x, "__dict__", ())
+    numbers = (int, float, complex, np.generic, np.ndarray)
+    of_class = (n for c in type(x).__mro__ for n, v in vars(c).items() if isinstance(v, numbers))
+    own = (*(n for n in of_class if n[:2] != "__"), *getattr(x, "__dict__", ()))
+    names = getattr(x, "_fields", None) or dict.fromkeys(own)
     if not names or isinstance(x, (type, types.FunctionType, types.ModuleType)):
         return np.zeros_like(x)[()] if isinstance(x, (float, complex, np.inexact)) else 0.0
     return types.SimpleNamespace(**{name: zeros_inside(getattr(x, name)) for name in names})
