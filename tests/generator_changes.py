@@ -36,6 +36,8 @@ CHANGED = Subject(
         ("p = {'u': <V>}", "q = given_back(p)", "q['u'] = <W> * <S>", "<X> = p['u'] * 0.8"),
         # dicts that get other entries
         ("p = {'u': <S>}", "p.update([('u', <T>), ('w', <F>)])", "<Y> = p['u'] * p['w']"),
+        ("p = {'u': [<S>]}", "p['u'] += (<S> * 0.5, 0.3)", "<Y> = p['u'][0] * p['u'][-2]"),
+        ("p = {'u': <V> * 1.0}", "p['u'] += tuple(<W> * <S>)", "<X> = p['u'] * 0.5"),
         ("p = {'u': <S>, 'w': 0.3}", "p.update(zip('uw', <V>))", "<Y> = p['u'] * p['w']"),
         ("p = {'u': <S>}", "p.update((k1, x1 * <S>) for k1, x1 in zip('uw', <V>))", "<Y> = p['w']"),
         ("p = {'u': <S>}", "q = {'u': <T>}", "p.update(q.items(), w=<F>)", "<Y> = p['u'] * p['w']"),

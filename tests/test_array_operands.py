@@ -575,3 +575,70 @@ def test_numbers_do_not_repeat_lists_outside(f: Any) -> None:
     assert tl.jvp(f, (x,), (v,))[1] == pytest.approx(np.sum(tl.grad(f)(x) * v))
     pullback = tl.vjp(tl.autodiff(f, mode="forward"), x, v)[1]
     assert pullback((0.0, 1.0))[0] == pytest.approx(tl.hvp(f)(x, v=v))
+
+
+class Moved:
+    def __init__(self, a):
+        self.a = a
+
+    def by(self, v):
+        self.a += v
+        return self
+
+    def by_three(self, u, v, w):
+        self.a += (u, v, w)
+        return self
+
+
+def _grown_list(x):
+    moved = Moved([x[0]])
+    seen = moved.a
+    moved.by((x[1], x[2]))
+    return seen[0] * seen[2] * len(seen)
+
+
+def _grown_item(x):
+    rows = {"a": []}
+    rows["a"] += (x[0], x[1])
+    rows["a"] += tuple(x)
+    return rows["a"][0] * rows["a"][4]
+
+
+def _grown_tuple(x):
+    moved = Moved((x[0],)).by((x[1], x[2]))
+    return moved.a[0] * moved.a[2]
+
+
+def _moved_array(x):
+    return np.sum(Moved(x * 1.0).by_three(x[0], x[1], x[2]).a ** 2)
+
+
+def _moved_item(x):
+    rows = {"a": x * 2.0}
+    rows["a"] += (x[0], x[1], x[2])
+    return np.sum(rows["a"] ** 2)
+
+
+@pytest.mark.parametrize("f", [_grown_list, _grown_item, _grown_tuple, _moved_array, _moved_item])
+def test_a_tuple_added_to_an_item_or_a_field(f: Any) -> None:
+    """It is joined to a list or a tuple, and added to an array: raw errors, in reverse mode."""
+    x = np.array([0.4, 0.9, -0.3])
+    tl.check_grads(f, (x,), order=1 if f is _grown_list else 2)
+    np.testing.assert_allclose(tl.grad(f)(x), tl.grad(f, example=(x,))(x))
+
+
+POWERS, PAIR = [1.0, 2.0, 3.0], (0.5, 2.0, 1.5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x**POWERS),
+        lambda x: np.sum(np.power(x, PAIR)) + np.sum(np.arctan2(PAIR, x)),
+        lambda x: np.sum(np.maximum(x, PAIR) * POWERS + np.hypot(POWERS, x)),
+        lambda x, w={"p": POWERS}: np.sum(x ** w["p"]),
+    ],
+)
+def test_operands_that_are_lists_outside(f: Any) -> None:
+    """(Raw errors: rules compute with the operand, `p - 1.0`.)"""
+    tl.check_grads(f, (np.array([0.4, 0.9, 1.3]),), order=2)

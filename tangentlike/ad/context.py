@@ -35,10 +35,9 @@ def of_sets(stmt: ir.Stmt) -> bool:
     return isinstance(stmt, ir.Update) and stmt.op.obj in _OF_SETS
 
 
-def operation(stmt: ir.Update, target: ir.Expr | None = None) -> ir.Call:
-    """`a * b` for `a *= b`, of which the target may have another name by now."""
-    operands = (stmt.target if target is None else target, stmt.value)
-    return ir.Call(BINARY_OF[stmt.op.obj], operands, at=stmt.origin.place)
+def operation(stmt: ir.Update) -> ir.Call:
+    """`a * b` for `a *= b`."""
+    return ir.Call(BINARY_OF[stmt.op.obj], (stmt.target, stmt.value), at=stmt.origin.place)
 
 
 ADD = ir.Ref("+", operator.add)
@@ -147,9 +146,13 @@ class Context:
     def instead(self, stmt: ir.Stmt, text: str, **given: ir.Expr) -> list[ir.Stmt]:
         """What a text of Python says, in the place of a statement (`frontend.lower.instead`)."""
         made = instead(stmt, text, self.names, self.temporaries, self.numpy_alias, **given)
-        for part in made:
-            if isinstance(part, ir.Assign) and isinstance(part.target, str):
-                self.kinds.setdefault(part.target, self.kind_of(part.value))
+        known = frozenset(self.kinds)
+        for part, around in ir.with_parents(tuple(made)):
+            looped = any(isinstance(outer, ir.For | ir.While) for outer in around)
+            if not looped and isinstance(part, ir.Assign) and isinstance(part.target, str):
+                kind = self.kind_of(part.value)
+                if part.target not in known:  # (what branches bind is what is true in all)
+                    self.kinds[part.target] = self.kinds.get(part.target, kind).join(kind)
         return made
 
     def infer_again(self, function: ir.Function, given: Mapping[str, Kind]) -> None:

@@ -76,6 +76,7 @@ def power_slope(x: Any, p: Any) -> Any:
                 return math.copysign(math.inf, p)
         with np.errstate(divide="ignore"):
             return p * x ** (p - 1.0)
+    p = np.asarray(p) if isinstance(p, (list, tuple)) else p
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p == 0, 0.0, p * np.power(x, p - 1.0))
 

@@ -368,7 +368,10 @@ def operands_as_arrays(
 
 
 def _fills_array(stmt: ir.Store | ir.Update, context: Context) -> bool:
-    """Whether a statement writes entries of what is surely an array."""
+    """Whether a statement writes entries of what is surely an array, which may be an item or a
+    field of something."""
+    if isinstance(stmt, ir.Update) and context.kind_of(stmt.target).form == "array":
+        return True
     target = stmt.target.base if isinstance(stmt.target, ir.Index) else stmt.target
     return isinstance(target, ir.Var) and context.kind_of(target).form == "array"
 
@@ -383,7 +386,8 @@ def _written_with_list(stmt: ir.Store | ir.Update, context: Context) -> ir.Var |
 
 def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Context) -> ir.Expr:
     kind = context.kind_of(arg)
-    if kind.form not in _SEQUENCES or kind.spells is not None:
+    outside = isinstance(arg, ir.Ref) and isinstance(arg.obj, (list, tuple))
+    if not outside and (kind.form not in _SEQUENCES or kind.spells is not None):
         return arg
     name = context.fresh("array", Kind("array"), temporary=True)
     call = ir.Call(context.numpy("asarray"), (arg,), at=origin.place)

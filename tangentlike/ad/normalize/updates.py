@@ -19,6 +19,7 @@ from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
 from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
+from ...ir.kind import UNKNOWN
 from ..context import IADD, Context, operation
 from .both_modes import operands_as_arrays
 
@@ -96,6 +97,31 @@ def _with_value(stmt: ir.Update, made: ir.Ref, context: Context) -> list[ir.Stmt
         ir.Assign(items, call, stmt.origin),
         dataclasses.replace(stmt, value=ir.Var(items)),
     ]
+
+
+_ADDED = """if isinstance(old, list): listed = list(items); result = old + listed
+elif isinstance(old, tuple): result = old + items
+else: array = np.asarray(items); result = old + array"""
+
+
+def with_result(stmt: ir.Update, name: str, context: Context) -> list[ir.Stmt]:
+    """The statements that bind a name to what an update of an item or a field makes of a value: of
+    a list or a tuple, added to what is not known to be one, the text asks.
+
+    before::                            after::
+        old += (a, b)                       if isinstance(old, list): result = old + list(items)
+                                            ...
+    """
+    *before, listed = with_listed_items(stmt, context)
+    assert isinstance(listed, ir.Update)
+    kinds = context.kind_of(stmt.target), context.kind_of(listed.value)
+    made = ir.Assign(name, operation(listed), stmt.origin)
+    asks = kinds[0].form in ("unknown", "value") and kinds[1].form == "tuple"
+    if stmt.op.obj is not IADD.obj or not asks:
+        return [*before, made]
+    found = context.instead(made, _ADDED, old=stmt.target, items=listed.value)
+    context.kinds[name] = UNKNOWN
+    return [*before, *found]
 
 
 def _changed_by(stmt: ir.Stmt) -> str:

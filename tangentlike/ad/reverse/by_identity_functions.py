@@ -24,7 +24,7 @@ from ..context import Context, operation
 from ..loops import is_call
 from ..normalize.iterators import items_name, taken_in_turn, with_sources
 from ..normalize.shadow_calls import shadow_method, shadow_names
-from ..normalize.updates import with_listed_items
+from ..normalize.updates import with_result
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, may_compute, takes_item
@@ -179,11 +179,9 @@ class IdentityPreparation(Preparation):
     def _updated(self, old: ir.Var, stmt: ir.Update) -> list[ir.Stmt]:
         """`old op= v`: in place for an array or a container, a rebinding for a number."""
         form = self.context.kind_of(old).form
-        *before, listed = with_listed_items(dataclasses.replace(stmt, target=old), self.context)
-        assert isinstance(listed, ir.Update)
-        call = operation(listed)
-        new = ir.Var(self._fresh("new", self.context.kind_of(call)))
-        before.append(ir.Assign(new.name, call, stmt.origin))
+        stmt = dataclasses.replace(stmt, target=old)
+        new = ir.Var(self._fresh("new", self.context.kind_of(operation(stmt))))
+        before = with_result(stmt, new.name, self.context)
         if form in ("number", "other"):
             return [*before, ir.Assign(old.name, new, stmt.origin)]
         if form == "array":

@@ -25,6 +25,7 @@ from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ...rules.index_kinds import key_parts
 from ..context import Context, of_sets, operation
 from ..loops import SIZED, indexed, may_break, sources_of
+from ..normalize.updates import with_result
 from .adjoints import as_value
 
 ACCUMULATING = (operator.iadd, operator.isub)
@@ -291,10 +292,10 @@ class Preparation(ir.Rewriter):
         if not isinstance(operand, ir.Var):
             operand = ir.Var(self._fresh("old", self.context.kind_of(target)))
             before.append(ir.Assign(operand.name, target, stmt.origin))
-        call = operation(stmt, operand)
-        new = self._fresh("new", self.context.kind_of(call))
+        update = dataclasses.replace(stmt, target=operand)
+        new = self._fresh("new", self.context.kind_of(operation(update)))
         store = ir.Store(target, ir.Var(new), stmt.origin)
-        return [*before, ir.Assign(new, call, stmt.origin), store]
+        return [*before, *with_result(update, new, self.context), store]
 
     def _is_array(self, item: ir.Expr) -> bool:
         return self.context.kind_of(item).form not in ("number", "other")

@@ -25,6 +25,7 @@ from ...rules.index_kinds import key_parts
 from ..context import ADD, ISUB, MUL, Context, operation
 from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
+from ..normalize.updates import with_result
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .masks import masks_of
@@ -752,13 +753,10 @@ def _desugared(
     if seen:
         store = ir.Store(field, ir.Var(old), stmt.origin)
         return read, dataclasses.replace(stmt, target=ir.Var(old)), store
-    value = operation(stmt, ir.Var(old))
-    new = context.fresh(field.name, context.kind_of(value), temporary=True)
-    return (
-        read,
-        ir.Assign(new, value, stmt.origin),
-        ir.Store(field, ir.Var(new), stmt.origin),
-    )
+    update = dataclasses.replace(stmt, target=ir.Var(old))
+    new = context.fresh(field.name, context.kind_of(operation(update)), temporary=True)
+    made = with_result(update, new, context)
+    return read, *made, ir.Store(field, ir.Var(new), stmt.origin)
 
 
 def _is_of_arrays(name: str) -> bool:
