@@ -1049,3 +1049,16 @@ def test_a_list_named_memory_is_one_like_others() -> None:
         return np.sum(work * y)
 
     check(f, A, B)
+
+
+def test_slices_with_a_step_are_deleted() -> None:
+    """(A ValueError: other items cannot be assigned to such a slice.)"""
+
+    def loss(x: Any) -> Any:
+        rows = [v * 2.0 for v in x]
+        same, step = rows, 3
+        del rows[::3]
+        del rows[-1::-step]
+        return same[0] * same[1] * len(same)
+
+    tl.check_grads(loss, (np.array([0.4, 0.9, -0.3, 0.5, 0.7]),), order=2)

@@ -1,5 +1,6 @@
 """`functools.cached_property`: computed when it is first asked for, and stored in the object."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -117,3 +118,28 @@ def test_what_an_argument_stores():
     np.testing.assert_allclose(bar.w, np.cos(X) * X * np.arange(4.0))
     np.testing.assert_allclose(x_bar, np.sin(X) * np.arange(4.0))
     assert list(vars(box)) == ["w"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    w: np.ndarray
+
+    @functools.cached_property
+    def norm(self):
+        return np.sum(self.w**2) ** 0.5
+
+
+def test_frozen_dataclasses():
+    """They are stored in what is frozen, too (a FrozenInstanceError)."""
+
+    def made(x):
+        found = Scale(x * x)
+        return found.norm * x[0] + found.norm
+
+    tl.check_grads(made, (X,))
+    given = Scale(X)
+    bar = tl.grad(lambda c: c.norm**2)(given)
+    assert list(vars(given)) == ["w"]
+    np.testing.assert_allclose(bar.w, 2.0 * X)
+    second = tl.jvp(tl.grad(lambda c: c.norm**2), (given,), (Scale(np.ones_like(X)),))[1]
+    np.testing.assert_allclose(second.w, 2.0 * np.ones_like(X))

@@ -448,6 +448,21 @@ def _may_store(item: ir.Expr) -> bool:
     return any(not isinstance(fn, ir.Ref) or stores(fn.obj) for fn in called)
 
 
+def items_left(place: ir.Index) -> Comprehension:
+    """The items of a list that are not in a slice of it, `del xs[::k]`:
+
+    [item for n, item in enumerate(xs) if n not in range(len(xs))[::k]]
+    """
+    names = tuple(sorted(ir.names_in(place)))
+    number, item = ("_" * (1 + max(map(len, names), default=0)) + own for own in ("n", "item"))
+    length = ir.Call(ir.Ref("len", len), (place.base,))
+    gone = ir.Index(ir.Call(ir.Ref("range", range), (length,)), place.key)
+    test = ir.Call(NOT, (ir.Call(ir.Ref("in", operator.contains), (ir.Var(number), gone)),))
+    clause = Clause((number, item), ir.Call(_SIDE_BY_SIDE[0], (place.base,)), (test,))
+    code = (names, tuple(map(ir.Var, names)), (), place.at, "list")
+    return Comprehension("items", *code, ir.Var(item), None, (clause,))
+
+
 def is_inert(expr: Comprehension) -> bool:
     """Whether the elements are numbers, flags and texts that carry no derivative, whatever the
     comprehension goes through and tests: `[0.0 for row in rows]`, `(x > 0 for x in xs)`."""

@@ -30,7 +30,7 @@ from .attempts import (
     region,
     suppressed,
 )
-from .comprehensions import loop_over
+from .comprehensions import items_left, loop_over
 from .cuts import cuts_made, goes_on_after_any, is_refusal, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
@@ -583,8 +583,8 @@ class StatementReader:
             return False
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
-        """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`
-        and `del xs[a:b]` is `xs[a:b] = []`."""
+        """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`,
+        `del xs[a:b]` is `xs[a:b] = []`, and `del xs[::k]` assigns the items that are left."""
         found: list[Any] = []
         for target in node.targets:
             if isinstance(target, gast.Name):
@@ -598,7 +598,10 @@ class StatementReader:
                 )
             place, origin = reader.read(target), ir.Origin(line.whole())
             assert isinstance(place, ir.Index)
-            if isinstance(place.key, ir.Slice):
+            if isinstance(place.key, ir.Slice) and place.key.step is not None:
+                whole = ir.Index(place.base, ir.Slice(), place.at)
+                found.append(nested.Assignment((whole,), items_left(place), origin))
+            elif isinstance(place.key, ir.Slice):
                 empty = ir.Display("list", ())
                 found.append(nested.Assignment((place,), empty, origin))
             else:

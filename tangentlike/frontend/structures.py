@@ -279,8 +279,12 @@ def has_own_setter(cls: type) -> bool:
     """Whether a class does more than to store what is assigned to an attribute. (A frozen
     dataclass raises.)"""
     setter: Any = cls.__setattr__
-    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    return not frozen and isinstance(setter, types.FunctionType)
+    return not is_frozen(cls) and isinstance(setter, types.FunctionType)
+
+
+def is_frozen(cls: type | None) -> bool:
+    """Whether a class is a dataclass whose objects are frozen."""
+    return getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
 
 
 def computes_attributes(cls: type) -> bool:

@@ -25,6 +25,7 @@ from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
+from ..codegen.optimize.frozen import stored_in_frozen
 from ..codegen.optimize.nest import nest_in_return, nest_single_uses
 from ..codegen.optimize.packs import bound_together, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
@@ -500,7 +501,7 @@ def _compilable(
 ) -> tuple[ir.Function, ...]:
     """The functions as they run: as Numba takes them, for the target that asks for that; for the
     others as a person would write them (Numba infers the types of lists one by one)."""
-    functions = _each(nest_in_return, functions, facts)
+    functions = stored_in_frozen(_each(nest_in_return, functions, facts), facts)
     if request.target != "numba":
         return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered

@@ -120,6 +120,7 @@ from .containers import (
     scale_items,
     shallow_dot,
     sorting_order,
+    store_in_frozen,
     sum_items_bar,
     take_items,
     tie_shares,

@@ -174,6 +174,18 @@ def is_stored(x: Any, name: str) -> bool:
     return vars(x).get(name) is not None  # (None where an adjoint put back that there was none)
 
 
+def store_in_frozen(x: Any, name: str, value: Any) -> None:
+    """`x.name = value`, where `x` is an object of a frozen dataclass, or what mirrors one.
+
+    >>> import dataclasses
+    >>> point = dataclasses.make_dataclass("Point", ["x"], frozen=True)(1.0)
+    >>> store_in_frozen(point, "norm", 1.0); point.norm
+    1.0
+    """
+    frozen = getattr(getattr(type(x), "__dataclass_params__", None), "frozen", False)
+    (object.__setattr__ if frozen else setattr)(x, name, value)
+
+
 def saved_attribute_bar(g: Any, x: Any, name: str) -> Any:
     """The adjoint of `x` in `saved_attribute(x, name)`."""
     found = zeros_like(x)
