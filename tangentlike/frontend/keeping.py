@@ -13,7 +13,7 @@ last call, which is before the last use of whatever may hold it::
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -317,7 +317,30 @@ def rebound_names(function: Function) -> frozenset[str]:
                 found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
             case ir.Update(target=Var(name)):
                 found.add(name)
-    return frozenset(found)
+    return frozenset(found | _bound_after_use(function, counts.keys()))
+
+
+def _bound_after_use(function: Function, own: Collection[str]) -> set[str]:
+    """The variables that have no value yet where a function that reads them is used: `V` in
+    `V = memo(step)`, if `step` calls `V`."""
+    reads: dict[str, set[str]] = {}
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Define):
+            reads.setdefault(stmt.function.name, set()).update(free_names(stmt.function))
+    found, bound = set[str](), {*function.param_names, *reads}
+    for stmt in ir.statements(function.body):
+        named = () if isinstance(stmt, Define) else ir.reads(stmt)
+        used = set().union(*(reads.get(name, ()) for name in named))
+        used.update(n for e in ir.expressions(stmt) for part in ir.walk(e) for n in _captured(part))
+        while more := set().union(*(reads.get(name, ()) for name in used)) - used:
+            used |= more
+        found |= used.intersection(own) - bound
+        bound.update(bound_by(stmt))
+    return found
+
+
+def _captured(part: Expr) -> Collection[str]:
+    return ir.names_in(part) if isinstance(part, Closure) else ()
 
 
 @dataclass(frozen=True)

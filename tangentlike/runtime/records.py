@@ -152,6 +152,8 @@ def added(a: Any, b: Any) -> Any:
         return a + b
     if isinstance(b, (Record, Mirror)):
         return b + a
+    if isinstance(a, (int, float, complex, np.generic)) and isinstance(b, SEQUENCES):
+        return added(b, a)
     if isinstance(a, SEQUENCES):
         if isinstance(b, (int, float, complex, np.generic)):  # (of a sum over a list's items)
             b = [b] * len(a)

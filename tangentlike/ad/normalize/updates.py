@@ -34,7 +34,11 @@ def refuse_changed_containers(
     """Refuse adjoints by names of lists and dicts that carry derivatives and are changed as a
     whole. Of `xs[a:b] = ys`, where nothing says whether `xs` is a list, the text checks that the
     length stays."""
-    if not any(_changed_by(s) or isinstance(s, ir.Update) for s in ir.statements(function.body)):
+    every = list(ir.statements(function.body))
+    for stmt in every:
+        if isinstance(stmt, ir.Store) and _puts_into_itself(stmt, every, context):
+            raise not_by_names(stmt.origin.place)
+    if not any(_changed_by(s) or isinstance(s, ir.Update) for s in every):
         return function
     varied = context.varied(function, wrt)
     varied -= {special_container(stmt)[0] for stmt in ir.statements(function.body)}
@@ -58,6 +62,24 @@ def refuse_changed_containers(
         yield stmt
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _puts_into_itself(stmt: ir.Store, every: list[ir.Stmt], context: Context) -> bool:
+    """Whether a container may be put into itself: what it gets was made of it. (The variable in
+    which a function finds itself, `V_cell[0] = memo(step)`, if `step` captures `V_cell`.)"""
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name)), value=ir.Var(value)):
+            holders = {name}
+        case _:
+            return False
+    for made in every:
+        match made:
+            case ir.Assign(target=str(target), value=ir.Var() | ir.Display() | ir.Call() as expr):
+                given = ir.arguments(expr) if isinstance(expr, ir.Call) else ir.children(expr)
+                held = (expr, *given) if context.rule_for(expr) is None else ()
+                if any(isinstance(part, ir.Var) and part.name in holders for part in held):
+                    holders.add(target)
+    return value in holders
 
 
 def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:

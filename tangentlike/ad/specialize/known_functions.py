@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +96,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
         self.names: Names = names_of(function)
         self.packed = {p.name for p in function.params if p.kind == "*"}  # (tuples)
         self.depth = 0
+        self.bound = set(function.param_names)  # so far
         self.latest: dict[str, ir.Display] = {}  # temporaries that still hold what they show
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
@@ -109,6 +110,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             case ir.Assign(value=value) if is_partial(value):
                 stmt = dataclasses.replace(stmt, value=self.kept_values(value, stmt, before))
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                self.refuse_unbound(call)
                 found = self.call(call, stmt.origin, before)
                 before += [ir.Do(check, stmt.origin) for check in apart(found)]
                 made = self.written_out(found, stmt)
@@ -123,6 +125,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             case ir.Store(value=value):
                 self.refuse_kept(ir.Display("tuple", (value,)))
         if not isinstance(stmt, ir.Assign | ir.Do):
+            self.bound.update(ir.binds(stmt))  # (the variable of a loop)
             stmt = self.inside(stmt)
         yield from before
         yield stmt
@@ -132,6 +135,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
     def notice(self, stmt: ir.Stmt) -> None:
         """Remember the items of a display until one of them, or the name, is bound again."""
         bound = {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
+        self.bound |= bound
         gone = [n for n, d in self.latest.items() if bound & (ir.names_in(d) | {n})]
         for name in gone:
             del self.latest[name]
@@ -240,12 +244,22 @@ class _Resolver(FunctionValues, ir.Rewriter):
                 parts = ir.arguments(expr)
             case _:
                 return
+        self._refuse_bound_later(expr, parts, frozenset())
+
+    def refuse_unbound(self, call: ir.Call) -> None:
+        """The same where a name that it uses has no value yet: a call that is given the function
+        may give it back."""
+        self._refuse_bound_later(call, ir.arguments(call), self.bound)
+
+    def _refuse_bound_later(
+        self, expr: ir.Expr, parts: Iterable[ir.Expr], known: Collection[str]
+    ) -> None:
         for part in parts:
             value = self.value_of(part)
             if isinstance(value, ir.Call) and isinstance(value.args[0], ir.Ref):
                 lifted = lifted_of(value.args[0].obj)
-                if lifted is not None and lifted.rebound:
-                    name = min(lifted.rebound)
+                if lifted is not None and lifted.rebound.difference(known):
+                    name = min(lifted.rebound.difference(known))
                     raise UnsupportedError(
                         f"a function that uses `{name}` is stored, and `{name}` is bound more "
                         "than once",
