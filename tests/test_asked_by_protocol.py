@@ -312,3 +312,40 @@ def test_objects_that_only_count_are_asked_as_they_are() -> None:
     h = 1e-6
     ends = [trained(1.3 + d, Loader(rows)) for d in (h, -h)]
     assert np.isclose(got, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
+class Shelf:
+    """`del shelf[k]` is not `shelf.pop(k)`."""
+
+    def __init__(self, items):
+        self.items, self.out = list(items), 0.0
+
+    def pop(self, k):
+        self.out = self.out + 100.0 * self.items[k]
+        return self.items.pop(k)
+
+    def __delitem__(self, k):
+        self.out = self.out + self.items[k]
+        del self.items[k]
+
+
+class Fading:
+    def __init__(self, items):
+        self.items = list(items)
+
+    def __delitem__(self, k):
+        self.items[k] = self.items[k] * 0.5
+
+
+def test_items_deleted_by_a_method_of_the_class():
+    """(`pop` was called: wrong, or an AttributeError.)"""
+
+    def deleted(x):
+        shelf, fading = {"a": Shelf(x)}, Fading(x)
+        del shelf["a"][1], fading[0]
+        return shelf["a"].out * shelf["a"].items[1] * fading.items[0]
+
+    x = np.array([0.4, 0.9, -0.3])
+    tl.check_grads(deleted, (x,))
+    bar = tl.grad(lambda shelf, x: (shelf.__delitem__(0), shelf.out * x[0])[1])
+    np.testing.assert_allclose(bar(Shelf([0.3, 0.5]), x).items, [0.4, 0.0])

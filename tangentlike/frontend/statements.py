@@ -583,7 +583,8 @@ class StatementReader:
             return False
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
-        """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`,
+        """`del x` only ends a name's life, which changes no value; `del xs[i]` is a method of `xs`
+        (`xs.pop(i)` of a list or a dict, once it is known that it is none of another class),
         `del xs[a:b]` is `xs[a:b] = []`, and `del xs[::k]` assigns the items that are left."""
         found: list[Any] = []
         for target in node.targets:
@@ -605,8 +606,8 @@ class StatementReader:
                 empty = ir.Display("list", ())
                 found.append(nested.Assignment((place,), empty, origin))
             else:
-                pop = ir.Attribute(place.base, "pop", place.at)
-                found.append(ir.Do(ir.Call(pop, (place.key,), (), place.at), origin))
+                method = ir.Attribute(place.base, "__delitem__", place.at)
+                found.append(ir.Do(ir.Call(method, (place.key,), (), place.at), origin))
         return found
 
     def opaque(self, node: gast.AST, line: Line, reader: Reader) -> Sequence[Any]:

@@ -72,6 +72,7 @@ def changes_as_statements(
     before::                             after::
         result = xs.append(v)                xs.append(v)
                                              result = None
+        xs.__delitem__(k)                    xs.pop(k)
         done = np.copyto(a, v)               np.copyto(a, v)
                                              done = None
         setattr(model, name, w)              require_in_vars(model, name, True)
@@ -86,6 +87,9 @@ def changes_as_statements(
     def apart(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         check: ir.Block = ()
         match stmt:
+            case ir.Do(ir.Call(ir.Attribute(base, "__delitem__", at), (_,)) as call):  # (`del`)
+                pop = ir.Attribute(base, "pop", at)
+                return (dataclasses.replace(stmt, value=dataclasses.replace(call, fn=pop)),)
             case ir.Do(ir.Call(ir.Ref(obj=obj), (base, name, value))) if obj in _SETTERS:
                 place = (base, name, ir.Const(obj is setattr))
                 return _stored_by_name(place, value, stmt.origin, context)

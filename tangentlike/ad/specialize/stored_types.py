@@ -49,9 +49,12 @@ _CHANGING = {  # methods of lists and dicts -> which argument they put in; None:
 # Methods of lists and dicts that put nothing in.
 _KEEPING = frozenset(
     ("pop", "popleft", "popitem", "remove", "clear", "reverse", "sort", "index", "count", "copy")
+    + ("__delitem__",)
     + ("get", "items", "keys", "values", "rotate", "discard", "__getitem__", "__contains__")
 )
-_MOVING = frozenset(("pop", "popleft", "remove", "clear", "reverse", "sort", "rotate"))
+_MOVING = frozenset(
+    ("pop", "popleft", "remove", "clear", "reverse", "sort", "rotate", "__delitem__")
+)
 # Functions of Python that may store what they are not seen to.
 _STORING = frozenset(
     map(id, (setattr, delattr, vars, exec, eval, globals, locals, object.__setattr__))
