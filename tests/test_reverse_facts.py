@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
-import pytest
 
 from tangentlike import ir
 from tangentlike.ad.context import Context
-from tangentlike.ad.contributions import chain_of
 from tangentlike.ad.loops import backwards, leaves, length
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.aliases import analyse_aliases
@@ -17,9 +13,7 @@ from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, definitely_assigned, structure
 from tangentlike.codegen.print import show
-from tangentlike.errors import InternalError, Place
 from tangentlike.frontend.lower import lower
-from tangentlike.ir.kind import FLOAT
 from tangentlike.ir.names import Names
 from tangentlike.pipeline.stages import Request, derive
 from tangentlike.rules.book import default_book
@@ -194,18 +188,3 @@ def test_headers_give_their_items_by_index():
 
 def _leaves(loop):
     return list(leaves(loop.target, loop.iter, ir.Var("k")))
-
-
-# ----------------------------------------------------------------------- what a rule is given
-
-
-def test_an_operand_that_was_given_no_name_is_no_operand_without_an_adjoint():
-    """The chain rule reads names: an expression in place of one would have an adjoint of zero."""
-    x, times = ir.Var("x"), ir.Ref("*", operator.mul)
-    context = Context({"x": FLOAT}, default_book(), Callees(), Names())
-    nested = ir.Assign(
-        "z", ir.Call(times, (x, ir.Call(times, (x, x)))), ir.Origin(Place("f.py", 1))
-    )
-    active = frozenset(("x", "z"))
-    with pytest.raises(InternalError, match="an operand of operator.mul has no name"):
-        chain_of(nested, active, ir.Var("z_bar"), context)

@@ -148,9 +148,6 @@ def _by_rule(
     merged: dict[str, Contribution] = {}
     used: list[ir.Expr] = []
     for param, actual in instance.arguments.items():
-        named = isinstance(actual, ir.Var) or not active & ir.names_in(actual)
-        if not named and not context.is_constant(actual) and instance.adjoint(param) is not None:
-            raise InternalError("reverse", f"an operand of {instance.rule.name} has no name")
         for name in _active_in(actual, active):
             found = _one(instance, param, name, stmt, context)
             if found is None:
