@@ -178,7 +178,12 @@ CHANGED = Subject(
         ("q = <V> * 1.0", "if np.multiply(q, <S>, out=q)[0] < 9.0:", "    <X> = q * 0.9"),
         # tests of what is changed then
         ("p = [<S>]", "if p:", "    <Y> = p.pop() * 0.9", "<Z> = <T> * 0.8 if p else <F>"),
-        ("p = list(<V>)", "while p and (u0 := p.pop()) > 0.1:", "    <Y> = u0 * <S>"),
+        (
+            "p, q = list(<V>), <S>",
+            "while p and (u0 := p.pop()) > 0.1:",
+            "    q = u0 * q",
+            "<Y> = q",
+        ),
         (
             "p = [<S>, <T>]",
             "for k1 in range(4):",

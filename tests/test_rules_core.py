@@ -363,4 +363,5 @@ CORE = ("broadcasting", "containers", "kinks", "mutation")
 # What stands as a statement; `conj` marks what a template decides.
 STATEMENTS = ("add_at", "conj", "put_contents", "put_inside", "put_item", "update_in_place")
 STATEMENTS += ("restore_entry", "saved_entry")
+STATEMENTS += ("store_in_frozen",)  # (in the text that runs, which no derivative is made of)
 STATEMENTS += ("ExplicitDefaults", "existing_entry")  # (a class of dicts, and a function to read)

@@ -432,8 +432,10 @@ class Function:
         """
         if not self.doc or self.place.is_emitted:
             return ""
-        one_line = "\n" not in self.doc and len(self.doc) < 60
-        return f"{what} of {self.name}{': ' if one_line else '.' + 2 * chr(10)}{self.doc}"
+        one_line = f"{what} of {self.name}: {self.doc}"
+        if "\n" not in self.doc and len(one_line) < 75:
+            return one_line
+        return f"{what} of {self.name}.\n\n{self.doc}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -435,7 +436,8 @@ class _Layout:
                 above += said.beside
             said = said._replace(beside=())
         self.said[line] = said
-        return [*(pad + text for text in above), *texts]
+        room = folding.WIDTH - len(pad)
+        return [*(pad + text for line in above for text in _within(line, room)), *texts]
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
         """Headers that the result repeats are not quoted beside what belongs to them, and what is
@@ -494,6 +496,13 @@ class _Layout:
             yield Line(pad + self.printer.text(note), stmt.origin)
         if not at_end and (own or not more):
             yield from self.block(stmts, own, pad)
+
+
+def _within(comment: str, room: int) -> list[str]:
+    """A comment of one line, on as many as it needs."""
+    if len(comment) <= room:
+        return [comment]
+    return textwrap.wrap(comment.lstrip("# "), room, initial_indent="# ", subsequent_indent="# ")
 
 
 def _commented(texts: list[str], comment: str, pad: str) -> list[str]:
