@@ -19,7 +19,7 @@ SAMPLE = [
     *(("writes", seed) for seed in range(12)),
     *(("inplace", seed) for seed in range(18)),
     *(("containers", seed) for seed in range(8)),
-    *(("language", seed) for seed in range(20)),
+    *(("language", seed) for seed in range(12)),
     *(("everything", seed) for seed in range(6)),
     *((subject, seed) for subject in sorted(SUBJECTS) for seed in range(4) if subject != "complex"),
 ]

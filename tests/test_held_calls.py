@@ -215,7 +215,8 @@ def of_the_module(w: float) -> Any:
     ],
 )
 def test_functions_that_a_class_has_as_defaults(f: Any) -> None:
-    tl.check_grads(f, 0.7, order=1 if f in (of_the_module, in_an_argument) else 2)
+    once = (of_the_module, in_an_argument, in_place_of_methods)
+    tl.check_grads(f, 0.7, order=1 if f in once else 2)
 
 
 def test_a_method_in_place_of_which_an_argument_has_a_function() -> None:
