@@ -15,8 +15,8 @@ from tests.sampled import one_in
 
 SAMPLE = [
     *(("straight", seed) for seed in range(8)),
-    *(("functional", seed) for seed in range(16)),
-    *(("writes", seed) for seed in range(12)),
+    *(("functional", seed) for seed in range(10)),
+    *(("writes", seed) for seed in range(8)),
     *(("inplace", seed) for seed in range(18)),
     *(("containers", seed) for seed in range(8)),
     *(("language", seed) for seed in range(12)),

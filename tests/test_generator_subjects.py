@@ -29,7 +29,8 @@ def text(name: str, lines: tuple[str, ...]) -> Any:
     return pytest.param(name, lines, id=f"{name}: {' / '.join(lines)}", marks=marks)
 
 
-@pytest.mark.parametrize(("name", "lines"), one_in(7, [text(*known) for known in TEXTS]))
+# (Random programs are made of the others.)
+@pytest.mark.parametrize(("name", "lines"), one_in(4, [text(*known) for known in TEXTS[::2]]))
 def test_alone(name: str, lines: tuple[str, ...]) -> None:
     """Right in each way, or refused; the program itself runs."""
     outcome = check_program(alone(SUBJECTS[name], lines), arguments(1), f"alone {lines[0]}")

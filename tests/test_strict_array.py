@@ -114,7 +114,7 @@ def holds_only_strict(value: Any) -> bool:
     return not any(isinstance(leaf, (np.ndarray, np.generic)) for leaf in leaves(value))
 
 
-@pytest.mark.parametrize("program", one_in(12, cases(STRICT_ONLY | STRICT_BOTH)))
+@pytest.mark.parametrize("program", one_in(6, cases(STRICT_ONLY | STRICT_BOTH)[::2]))
 def test_reverse(program: Program) -> None:
     args = program.arguments()
     expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
@@ -125,7 +125,7 @@ def test_reverse(program: Program) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("program", one_in(10, cases(STRICT_BOTH), 1))
+@pytest.mark.parametrize("program", one_in(5, cases(STRICT_BOTH)[1::2], 1))
 def test_forward(program: Program) -> None:
     args = program.arguments()
     directions = agreement.directions_for(args, program.wrt, 1)
