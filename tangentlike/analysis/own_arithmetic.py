@@ -105,8 +105,8 @@ def _held(obj: Any) -> Iterable[Any]:
 
 
 def _given(stmt: ir.Stmt, is_callee: Callable[[Any], bool]) -> tuple[ir.Expr, ...]:
-    """What an operation is given. (What is stored, by itself or in
-    an object that is made, is not computed with.)"""
+    """What an operation is given. (What is stored, by itself or in an object that is made, is not
+    computed with.)"""
     match stmt:
         case ir.Assign(value=ir.Call(ir.Ref(obj=obj))) if is_callee(obj) or is_ours(obj):
             return ()

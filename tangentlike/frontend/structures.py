@@ -39,6 +39,7 @@ from ..ir.kind import (
 )
 from ..ir.nodes import LIKE_ARRAYS
 from ..pytree import leaves
+from ..runtime.containers import is_frozen
 from .owners import is_machinery, is_pythons
 from .resolve import note_class
 
@@ -280,11 +281,6 @@ def has_own_setter(cls: type) -> bool:
     dataclass raises.)"""
     setter: Any = cls.__setattr__
     return not is_frozen(cls) and isinstance(setter, types.FunctionType)
-
-
-def is_frozen(cls: type | None) -> bool:
-    """Whether a class is a dataclass whose objects are frozen."""
-    return getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
 
 
 def computes_attributes(cls: type) -> bool:

@@ -313,12 +313,15 @@ class Builder:
     ) -> tuple[ir.Function, ...]:
         """The functions with pairs that restore no more than what somebody reads back: a stencil in
         a helper saves nothing where the adjoint of no caller reads what it overwrote."""
+        writing = [made for made in self._pairs_made if made[0].written]
+        if not writing:
+            return functions
         by_name = {function.name: function for function in functions}
         callers: dict[str, list[str]] = {}
         for function in functions:
             for ref in fact(references, function):
                 callers.setdefault(ref.text, []).append(function.name)
-        for pair, request in reversed(self._pairs_made):  # (callers before what they call)
+        for pair, request in reversed(writing):  # (callers before what they call)
             name, formals = pair.bwd.text, frozenset(pair.written)
             transform, own = self._reversed[name], frozenset(callers.get(name, ()))
             sweeps = [self._reversed[c].read_back() for c in own if c in self._reversed]

@@ -182,8 +182,12 @@ def store_in_frozen(x: Any, name: str, value: Any) -> None:
     >>> store_in_frozen(point, "norm", 1.0); point.norm
     1.0
     """
-    frozen = getattr(getattr(type(x), "__dataclass_params__", None), "frozen", False)
-    (object.__setattr__ if frozen else setattr)(x, name, value)
+    (object.__setattr__ if is_frozen(type(x)) else setattr)(x, name, value)
+
+
+def is_frozen(cls: type | None) -> bool:
+    """Whether a class is a dataclass whose objects are frozen."""
+    return getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
 
 
 def saved_attribute_bar(g: Any, x: Any, name: str) -> Any:

@@ -35,9 +35,13 @@ def refuse_changed_containers(
     whole. Of `xs[a:b] = ys`, where nothing says whether `xs` is a list, the text checks that the
     length stays."""
     every = list(ir.statements(function.body))
+    holding: list[tuple[str, frozenset[str]]] | None = None
     for stmt in every:
-        if isinstance(stmt, ir.Store) and _puts_into_itself(stmt, every, context):
-            raise not_by_names(stmt.origin.place)
+        match stmt:
+            case ir.Store(target=ir.Index(ir.Var(name)), value=ir.Var(value)):
+                holding = list(_holding(every, context)) if holding is None else holding
+                if value in _holders(name, holding):
+                    raise not_by_names(stmt.origin.place)
     if not any(_changed_by(s) or isinstance(s, ir.Update) for s in every):
         return function
     varied = context.varied(function, wrt)
@@ -64,22 +68,26 @@ def refuse_changed_containers(
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
-def _puts_into_itself(stmt: ir.Store, every: list[ir.Stmt], context: Context) -> bool:
-    """Whether a container may be put into itself: what it gets was made of it. (The variable in
-    which a function finds itself, `V_cell[0] = memo(step)`, if `step` captures `V_cell`.)"""
-    match stmt:
-        case ir.Store(target=ir.Index(ir.Var(name)), value=ir.Var(value)):
-            holders = {name}
-        case _:
-            return False
+def _holding(every: list[ir.Stmt], context: Context) -> Iterator[tuple[str, frozenset[str]]]:
+    """The names of what may be, or hold, other values, in order, with the names of those."""
     for made in every:
         match made:
             case ir.Assign(target=str(target), value=ir.Var() | ir.Display() | ir.Call() as expr):
                 given = ir.arguments(expr) if isinstance(expr, ir.Call) else ir.children(expr)
-                held = (expr, *given) if context.rule_for(expr) is None else ()
-                if any(isinstance(part, ir.Var) and part.name in holders for part in held):
-                    holders.add(target)
-    return value in holders
+                held = {part.name for part in (expr, *given) if isinstance(part, ir.Var)}
+                if held and context.rule_for(expr) is None:
+                    yield target, frozenset(held)
+
+
+def _holders(name: str, holding: list[tuple[str, frozenset[str]]]) -> set[str]:
+    """A container and what may hold it, for if one of these is put into it, it is put into itself.
+    (The variable in which a function finds itself, `V_cell[0] = memo(step)`, if `step` captures
+    `V_cell`.)"""
+    found = {name}
+    for target, held in holding:
+        if not found.isdisjoint(held):
+            found.add(target)
+    return found
 
 
 def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:

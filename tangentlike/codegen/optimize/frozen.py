@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TypeGuard
 
 from ... import ir
-from ...frontend.structures import is_frozen
 from ...runtime import is_stored, require_class, store_in_frozen
+from ...runtime.containers import is_frozen
 from .facts import DERIVED_NAME, Facts
 
 _STORE = ir.Ref(store_in_frozen.__name__, store_in_frozen)

@@ -269,16 +269,9 @@ SHORT: dict[str, Callable[..., Any]] = {
 SHORT.update(accumulate=added, conj=np.conj)
 # Where there are lists, dicts and objects among the arguments.
 SHORT_INSIDE: dict[str, Callable[..., Any]] = {
-    **{form.__name__: form for form in (scalar_seed, power_slope, eye, arange, require_class)},
-    **{"inverse_of_lower": inverse_of_lower, "cholesky_bar": cholesky_bar},
+    **{name: form for name, form in SHORT.items() if form not in (part_like, reached, copy)},
     **{"zeros_like": zeros_inside, "added": added_inside, "accumulate": added_inside},
-    **{"add_at": added_at, "nest_like": nest_like},
-    **{form.__name__: form for form in (unbroadcast, broadcast_like, sum_to, cast_like)},
-    **{
-        form.__name__: form
-        for form in (swap_last, matmul_bar_a, matmul_bar_b, dot_bar_a, dot_bar_b)
-    },
-    "conj": np.conj,
+    **{"add_at": added_at, "nest_like": nest_like, "require_class": require_class},
 }
 _CHECKS = ("require_field",)  # of any value
 
