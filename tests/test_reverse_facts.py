@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
+import pytest
 
 from tangentlike import ir
 from tangentlike.ad.context import Context
+from tangentlike.ad.contributions import chain_of
 from tangentlike.ad.loops import backwards, leaves, length
 from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.aliases import analyse_aliases
@@ -13,7 +17,9 @@ from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, definitely_assigned, structure
 from tangentlike.codegen.print import show
+from tangentlike.errors import InternalError, Place
 from tangentlike.frontend.lower import lower
+from tangentlike.ir.kind import FLOAT, Kind
 from tangentlike.ir.names import Names
 from tangentlike.pipeline.stages import Request, derive
 from tangentlike.rules.book import default_book
@@ -188,3 +194,33 @@ def test_headers_give_their_items_by_index():
 
 def _leaves(loop):
     return list(leaves(loop.target, loop.iter, ir.Var("k")))
+
+
+# ----------------------------------------------------------------------- what a rule is given
+
+
+def _chain_of_product(operand):
+    """The chain rule for `z = x * operand`, all of which varies."""
+    kinds = {"x": FLOAT, "row": Kind("array", "float")}
+    context = Context(kinds, default_book(), Callees(), Names())
+    value = ir.Call(ir.Ref("*", operator.mul), (ir.Var("x"), operand))
+    stmt = ir.Assign("z", value, ir.Origin(Place("f.py", 1)))
+    return chain_of(stmt, frozenset((*kinds, "z")), ir.Var("z_bar"), context)
+
+
+def test_an_operand_that_was_given_no_name_is_no_operand_without_an_adjoint():
+    """The chain rule reads names: an expression in place of one would have an adjoint of zero."""
+    square = ir.Call(ir.Ref("*", operator.mul), (ir.Var("x"), ir.Var("x")))
+    for operand in (square, ir.Index(ir.Var("row"), ir.Const(0))):
+        with pytest.raises(InternalError, match="an operand of operator.mul has no name"):
+            _chain_of_product(operand)
+
+
+def test_sizes_and_types_need_no_name():
+    """They carry no derivative, whatever they are asked of."""
+    row = ir.Var("row")
+    size = ir.Call(ir.Ref("len", len), (row,))
+    shape = ir.Index(ir.Attribute(row, "shape"), ir.Const(0))
+    for operand in (size, shape, ir.Attribute(row, "size"), ir.Attribute(row, "ndim")):
+        (found,) = _chain_of_product(operand).contributions
+        assert found.name == "x"

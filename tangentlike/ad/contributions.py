@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir
 from ..analysis.constructors import record_class, record_names, record_values
+from ..analysis.operations import operands
 from ..analysis.refusals import unknown_class
 from ..errors import InternalError, Place, UnsupportedError
 from ..ir.kind import UNKNOWN
@@ -148,10 +149,12 @@ def _by_rule(
     merged: dict[str, Contribution] = {}
     used: list[ir.Expr] = []
     for param, actual in instance.arguments.items():
-        for name in _active_in(actual, active):
-            found = _one(instance, param, name, stmt, context)
+        for name in operands(actual, context.kinds, context.book):
+            found = _one(instance, param, name, stmt, context) if name in active else None
             if found is None:
                 continue
+            if actual != ir.Var(name):  # (its adjoint would be zero, and nobody be told)
+                raise InternalError("reverse", f"an operand of {instance.rule.name} has no name")
             used.append(found.value)
             merged[name] = _merge(merged.get(name), found)
     for name, expr in instance.temporaries_for(*used):
@@ -166,13 +169,6 @@ def _target_expr(target: ir.Target) -> ir.Expr:
     if isinstance(target, str):
         return ir.Var(target)
     return ir.Display("tuple", tuple(map(_target_expr, target)))
-
-
-def _active_in(actual: ir.Expr, active: frozenset[str]) -> tuple[str, ...]:
-    """The active name an argument is (arguments are atoms wherever they are active)."""
-    if isinstance(actual, ir.Var) and actual.name in active:
-        return (actual.name,)
-    return ()
 
 
 def _merge(first: Contribution | None, second: Contribution) -> Contribution:
