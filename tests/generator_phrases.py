@@ -14,6 +14,7 @@ PRELUDE = (
     ("collections.", "import collections"),
     ("itertools.", "import itertools"),
     ("math.", "import math"),
+    ("waves(", "import numpy as np\n\ndef waves(x):\n    for v in x:\n        yield np.sin(v)\n"),
     (
         "Pair(",
         "from typing import Any, NamedTuple\n\nclass Pair(NamedTuple):\n"
@@ -69,6 +70,7 @@ PHRASES: tuple[tuple[str, ...], ...] = (
         "<X> = Inner(<S>).of(<V>)",
     ),
     # slices of generator expressions
+    ("<Y> = sum(v1 * k1 for k1, v1 in zip(range(1, 3), waves(<V>))) * 0.3",),
     ("<Y> = sum(itertools.islice((x1 * <S> for x1 in <V>), 1, None)) * 0.3",),
     ("p = list(itertools.islice(map(np.sin, <V>), 3))", "<Y> = p[1] * <T>"),
     # classes that come next

@@ -1,6 +1,8 @@
 """Generator functions of the user's: loops through them, lists of them, both modes, order two."""
 
 import contextlib
+import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -423,3 +425,102 @@ def test_an_iterator_that_is_empty_the_second_time():
     for derive in (lambda: tl.grad(starred_twice)(x), lambda: tl.jvp(starred_twice, (x,), (x,))):
         with pytest.raises(tl.UnsupportedError, match="is not differentiated"):
             derive()
+
+
+# ------------------------------------------------------------------ items that nobody asks for
+
+
+def logarithms(x):
+    for v in x:
+        yield np.log(v)
+
+
+def slopes(x):
+    for v in x:
+        w = 2.0 * v
+        yield np.log(w) / w
+        yield w * 1.5
+
+
+def summed_slice(x):
+    return sum(itertools.islice(logarithms(x), 2))
+
+
+def slice_of_two_yields(x):
+    a, b = itertools.islice(slopes(x), 1, 3)
+    return a * b + max(itertools.islice(slopes(x), 4))
+
+
+def beside_a_range(x):
+    return sum(v * v * (i + 1) for i, v in zip(range(2), logarithms(x)))
+
+
+def rows_of_slices(x):
+    rows = [sum(itertools.islice(logarithms(row), n)) for n, row in enumerate((x, x, 2.0 * x))]
+    return rows[0] + rows[1] * rows[2]
+
+
+def counted_slice(x):
+    s = 0.0
+    for i, (k, v) in enumerate(zip([1.5, 2.5], logarithms(x))):
+        if i == 0 and v > 10.0:
+            continue
+        s = s + k * v * v
+    for v in itertools.islice(logarithms(x), 1, 2):
+        s = s * v
+    return s
+
+
+def slice_in_a_condition(x):
+    if sum(itertools.islice(logarithms(x), 2)) > 1.0:
+        return np.sum(np.array([v for v in itertools.islice(logarithms(x), 2) if v > 0.8]) ** 2)
+    return x[0]
+
+
+PARTS = (summed_slice, slice_of_two_yields, beside_a_range, rows_of_slices)
+
+
+@pytest.mark.parametrize("f", (*PARTS, counted_slice, slice_in_a_condition))
+def test_items_that_nobody_asks_for_are_not_made(f):
+    x, zero = np.array([2.0, 3.0, 0.5, 1.0]), np.array([2.0, 3.0, 0.0, 1.0])
+    tl.check_grads(f, (x,), order=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(tl.grad(f)(zero), tl.grad(f)(x))
+        assert tl.jvp(f, (zero,), (x,)) == pytest.approx(tl.jvp(f, (x,), (x,)))
+
+
+def as_long_as_the_condition_holds(x):
+    below = itertools.takewhile(lambda v: v < 1.0, logarithms(x))
+    first = sum(itertools.takewhile(lambda v: v > 0.5, logarithms(x)))
+    return first * sum(v * v for v in below)
+
+
+def numbered_without_end(x):
+    s = 0.0
+    for k, v in zip(itertools.count(1), logarithms(x)):
+        s = s + k * v
+        if k == 3:
+            break
+    return s
+
+
+@pytest.mark.parametrize("f", [as_long_as_the_condition_holds, numbered_without_end])
+def test_what_ends_a_loop_through_a_generator(f):
+    """(The counter, made a list, would take all memory there is.)"""
+    tl.check_grads(f, (np.array([2.0, 3.0, 0.5, 1.0]),), order=2)
+
+
+def test_what_a_generator_writes_is_written_as_often_as_it_is_asked():
+    def f(x):
+        seen = []
+        return sum(itertools.islice(counted_into(x, seen), 2)) * len(seen)
+
+    x = np.array([2.0, 3.0, 0.5])
+    np.testing.assert_allclose(tl.grad(f)(x), [8.0, 12.0, 0.0])
+
+
+def counted_into(x, seen):
+    for v in x:
+        seen.append(v)
+        yield v * v

@@ -20,7 +20,7 @@ import contextlib
 import operator
 import types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ from ..errors import UnsupportedError
 from ..ir import Attribute, Block, Call, Const, Do, Enter, Expr, Leave, Origin, Ref, Var
 from ..ir.names import Names
 from .expressions import Lookup
-from .generators import is_generator_function
+from .generators import Renamed, is_generator_function
 from .jumps import contains_jump, without_jumps
 from .owners import is_numerical, is_ours, is_pythons
 from .resolve import Scope
@@ -268,7 +268,7 @@ def written_here(
         return None
     names.take(used)
     own = {name: names.fresh(name) for name in known.bound}
-    node = _Renamed(own).visit(definition.node)
+    node = Renamed(own).visit(definition.node)
     first = tuple(ir.Assign(own[n], value, origin) for n, value in values.items())
     local = frozenset(own.values())
     return Generator(
@@ -347,15 +347,6 @@ def _same(name: str, here: Lookup, there: Scope) -> bool:
         return isinstance(found, Ref) and found.obj is there.lookup(name)
     except KeyError:
         return False
-
-
-class _Renamed(gast.NodeTransformer):  # type: ignore[misc]
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: Any) -> Any:
-        made = gast.Name(self.names.get(node.id, node.id), node.ctx, None, None)
-        return gast.copy_location(made, node)
 
 
 def by_protocol(

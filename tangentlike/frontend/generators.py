@@ -19,10 +19,13 @@ made at once changes nothing (`rules/iterators.py`).
 from __future__ import annotations
 
 import collections
+import copy
 import inspect
+import itertools
+import math
 import operator
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -237,64 +240,281 @@ def filled_list(
 # ------------------------------------------------------------------------- loops through a call
 
 
+_NOT = Ref("not", operator.not_)
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
+
+
 @dataclass(frozen=True)
 class Beside:
     """What a loop goes through together with a generator: `enumerate` counts, `zip` takes items of
-    others, until one of them has no more. `first` makes lists of them, `ended` leaves the loop."""
+    others, until one of them has no more, `islice` and `takewhile` stop earlier.
+
+    The loop binds what `item` says of a value that the generator yields. `first` makes lists of
+    what else it goes through; where a test of `over` holds, the generator is not asked for more,
+    and `ended` leaves the loop, or a round of it, where it was asked in vain.
+    """
 
     generator: Expr
-    count: str = ""
-    parts: tuple[Expr | None, ...] = ()  # (None is the generator's item)
+    item: Callable[[Expr], Expr] = lambda value: value
     first: Block = ()
-    ended: Block = ()
+    over: tuple[Expr, ...] = ()
+    ended: Callable[[Expr], Block] = lambda value: ()
     counted: Block = ()
 
     @classmethod
     def of(cls, iterable: Expr, names: Names, origin: Origin) -> Beside:
         """What the header of a loop says; all of it, where it goes through one thing only."""
         match iterable:
-            case Call(fn=Ref(obj=obj), args=(inner, *starts), kwargs=()) if obj is enumerate:
-                start = starts[0] if starts else Const(0)
-                columns: tuple[Expr, ...] = ()
-            case (
-                Call(fn=Ref(obj=obj), args=columns, kwargs=())
-                | Call(fn=Ref(obj=obj), args=columns, kwargs=(("strict", Const(False)),))
-            ) if obj is zip:
-                found = [c for c in columns if _makes_generator(c)]
-                if len(found) != 1 or any(map(ir.is_starred, columns)):
+            case Call(fn=Ref(obj=obj), args=args, kwargs=words):
+                made: Callable[..., Beside | None] | None = _BESIDE.get(id(obj))
+                if made is None or (words and words != (("strict", Const(False)),)):
                     return cls(iterable)
-                (inner,), start = found, Const(0)
-            case _:
-                return cls(iterable)
-        count = names.fresh("count")
-        first: list[Any] = [Assign(count, start, origin)]
-        parts: list[Expr | None] = [] if columns else [ir.Var(count), None]
-        ended: list[Any] = []
-        for column in columns:
-            if column is inner:
-                parts.append(None)
-                continue
-            items = ir.Var(names.fresh("column"))
-            first.append(Assign(items.name, Call(Ref("list", list), (column,)), origin))
-            none_left = Call(
-                Ref(">=", operator.ge), (ir.Var(count), Call(Ref("len", len), (items,)))
-            )
-            ended.append(If(none_left, (ir.Break(origin),), (), origin))
-            parts.append(ir.Index(items, ir.Var(count)))
-        more = ir.Update(ir.Var(count), Ref("+=", operator.iadd), Const(1), origin)
-        return cls(inner, count, tuple(parts), tuple(first), tuple(ended), (more,))
+                return made(args, names, origin) or cls(iterable)
+        return cls(iterable)
 
-    def item(self, value: Expr) -> Expr:
-        """What the loop binds, where the generator yields this."""
-        if not self.parts:
-            return value
-        return Display("tuple", tuple(value if part is None else part for part in self.parts))
+    def counting(self, count: ir.Var, start: Expr, origin: Origin) -> Beside:
+        """The same with a number for each item."""
+        more = ir.Update(count, Ref("+=", operator.iadd), Const(1), origin)
+        first = (*self.first, Assign(count.name, start, origin))
+        return replace(self, first=first, counted=(*self.counted, more))
+
+    def stops(self, origin: Origin) -> Block:
+        """What leaves the generator where no more is asked for."""
+        return tuple(If(test, (Return(Const(None), origin),), (), origin) for test in self.over)
 
 
-def _makes_generator(expr: Expr) -> bool:
-    return (
-        isinstance(expr, Call) and isinstance(expr.fn, Ref) and is_generator_function(expr.fn.obj)
-    )
+def _enumerated(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | None:
+    inner, start = (*args, Const(0))[:2]
+    within, count = Beside.of(inner, names, origin), ir.Var(names.fresh("count"))
+
+    def item(value: Expr) -> Expr:
+        return Display("tuple", (count, within.item(value)))
+
+    return replace(within.counting(count, start, origin), item=item)
+
+
+def _zipped(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | None:
+    found = [n for n, column in enumerate(args) if gives_generated(column)]
+    others = [column.fn for column in args if isinstance(column, Call)]
+    if any(getattr(fn, "obj", None) in _ENDLESS for fn in others if isinstance(fn, Ref)):
+        return None
+    if len(found) != 1 or any(map(ir.is_starred, args)):
+        return None
+    within, count = Beside.of(args[found[0]], names, origin), ir.Var(names.fresh("count"))
+    parts: list[Expr | None] = []
+    first, ends = list(within.first), list[Expr]()
+    for number, column in enumerate(args):
+        if number == found[0]:
+            parts.append(None)
+            continue
+        items = ir.Var(names.fresh("column"))
+        first.append(Assign(items.name, Call(Ref("list", list), (column,)), origin))
+        ends.append(_reached(count, Call(Ref("len", len), (items,))))
+        parts.append(ir.Index(items, count))
+
+    def item(value: Expr) -> Expr:
+        made = within.item(value)
+        return Display("tuple", tuple(made if part is None else part for part in parts))
+
+    def ended(value: Expr) -> Block:
+        left = (If(test, (ir.Break(origin),), (), origin) for test in ends[found[0] :])
+        return (*within.ended(value), *left)
+
+    over = (*ends[: found[0]], *within.over)
+    beside = replace(within, item=item, first=tuple(first), over=over, ended=ended)
+    return beside.counting(count, Const(0), origin)
+
+
+def _sliced(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | None:
+    if not 2 <= len(args) <= 3:
+        return None
+    within, bounds = Beside.of(args[0], names, origin), []
+    first = list(within.first)
+    for bound in args[1:]:
+        name = ir.Var(names.fresh("bound"))
+        bounds.append(bound if isinstance(bound, Const) else name)
+        if bounds[-1] is name:
+            first.append(Assign(name.name, bound, origin))
+    count, begin = ir.Var(names.fresh("count")), (bounds[0] if len(bounds) == 2 else Const(None))
+    over = () if bounds[-1] == Const(None) else (_reached(count, bounds[-1]),)
+    made = replace(within, first=tuple(first), over=(*over, *within.over))
+    made = made.counting(count, Const(0), origin)
+    if begin in (Const(None), Const(0)):
+        return made
+    early = Call(Ref("<", operator.lt), (count, begin))
+    skipped: list[Any] = [*made.counted, ir.Continue(origin)]
+    passed = (If(early, tuple(skipped), (), origin),)
+    return replace(made, ended=lambda value: (*within.ended(value), *passed))
+
+
+def _taken_while(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | None:
+    if len(args) != 2:
+        return None
+    test, within = args[0], Beside.of(args[1], names, origin)
+    if isinstance(test, ir.Var):
+        test = ir.Var(names.fresh("test"))
+        within = replace(within, first=(*within.first, Assign(test.name, args[0], origin)))
+
+    def ended(value: Expr) -> Block:
+        fails = Call(_NOT, (Call(test, (within.item(value),)),))
+        return (*within.ended(value), If(fails, (ir.Break(origin),), (), origin))
+
+    return replace(within, ended=ended)
+
+
+_BESIDE = {
+    id(enumerate): _enumerated,
+    id(zip): _zipped,
+    id(itertools.islice): _sliced,
+    id(itertools.takewhile): _taken_while,
+}
+
+
+def _reached(count: Expr, length: Expr) -> Expr:
+    return Call(Ref(">=", operator.ge), (count, length))
+
+
+def gives_generated(expr: Expr) -> bool:
+    """Whether a loop through this goes through the call of a generator function."""
+    if not isinstance(expr, Call) or not isinstance(expr.fn, Ref):
+        return False
+    within = id(expr.fn.obj) in _BESIDE and any(map(gives_generated, expr.args))
+    return within or is_generator_function(expr.fn.obj)
+
+
+# What takes all that it is given, and what asks a generator for a part of its items, is the call of
+# a function that makes these, by a loop:
+#
+# before::                             after::
+#     s = sum(islice(gen(x), 2))           def taken():
+#                                              items = []
+#                                              for item in islice(gen(x), 2):
+#                                                  items.append(item)
+#                                              return items
+#                                          s = sum(taken())
+
+
+class Renamed(gast.NodeTransformer):  # type: ignore[misc]
+    """Gives other names to those of a node, which it changes."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: Any) -> Any:
+        made = gast.Name(self.names.get(node.id, node.id), node.ctx, None, None)
+        return gast.copy_location(made, node)
+
+
+_TAKERS = (sum, list, tuple, min, max, sorted, math.prod, math.fsum, set, dict, np.fromiter)
+_HEADS = {gast.If: "test", gast.While: "test", gast.For: "iter"}
+_SIMPLE = (gast.Assign, gast.AnnAssign, gast.AugAssign, gast.Expr, gast.Return)
+
+
+class TakenInPart(gast.NodeTransformer):  # type: ignore[misc]
+    """Puts such calls into a statement; `made` are the functions. `meaning` finds the object behind
+    a name, or an attribute of a module."""
+
+    def __init__(self, meaning: Callable[[Any], Any], names: Names) -> None:
+        self.meaning, self.names = meaning, names
+        self.made: list[Any] = []
+        self.inner: tuple[str, ...] = ()  # names of lambdas and comprehensions around
+
+    @classmethod
+    def of(cls, node: Any, meaning: Callable[[Any], Any], names: Names) -> tuple[list[Any], Any]:
+        """The functions for a statement (for its header, where it has a body), and what it is."""
+        part = _HEADS.get(type(node), "")
+        head = node if isinstance(node, _SIMPLE) else getattr(node, part, None)
+        found = cls(meaning, names)
+        if head is None or not any(map(found._is_part, gast.walk(head))):
+            return [], node
+        changed = found.visit(copy.deepcopy(head))
+        if head is not node:
+            changed = _with(node, **{part: changed})
+        return found.made, changed
+
+    def visit_Call(self, node: Any) -> Any:
+        taker = node.args and any(self.meaning(node.func) is known for known in _TAKERS)
+        if taker and self._is_part(node.args[0]):
+            node = _with(node, args=[self._call(node.args[0]), *node.args[1:]])
+        return self.generic_visit(node)
+
+    def visit_ListComp(self, node: Any) -> Any:
+        return self._call(node) if self._is_part(node) else self._within(node)
+
+    def visit_Assign(self, node: Any) -> Any:
+        unpacks = any(isinstance(target, gast.Tuple | gast.List) for target in node.targets)
+        if unpacks and self._is_part(node.value):
+            return _with(node, value=self._call(node.value))
+        return self.generic_visit(node)
+
+    def _within(self, node: Any) -> Any:
+        own = [
+            part.id
+            for part in gast.walk(node)
+            if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load)
+        ]
+        around, self.inner = self.inner, (*self.inner, *own)
+        found = self.generic_visit(node)
+        self.inner = around
+        return found
+
+    visit_Lambda = visit_SetComp = visit_DictComp = visit_GeneratorExp = _within
+
+    def _is_part(self, node: Any) -> bool:
+        if isinstance(node, gast.GeneratorExp | gast.ListComp):
+            plain = not any(isinstance(part, gast.NamedExpr) for part in gast.walk(node))
+            return plain and self._is_part(node.generators[0].iter)
+        return isinstance(node, gast.Call) and self._asks(node) and self._gives(node)
+
+    def _asks(self, node: Any) -> bool:
+        return id(self.meaning(node.func)) in _BESIDE
+
+    def _gives(self, node: Any) -> bool:
+        if not isinstance(node, gast.Call):
+            return False
+        within = self._asks(node) and any(map(self._gives, node.args))
+        return within or is_generator_function(self.meaning(node.func))
+
+    def _call(self, node: Any) -> Any:
+        """The call of a function that makes these items."""
+        items, name = self.names.fresh("items"), self.names.fresh("taken")
+        if isinstance(node, gast.Call):
+            item = self.names.fresh("item")
+            loops, element = [f"for {item} in {gast.unparse(node)}:"], item
+        else:
+            loops, element = self._loops(node)
+        read = {part.id for part in gast.walk(node) if isinstance(part, gast.Name)}
+        params = ", ".join(n for n in dict.fromkeys(self.inner) if n in read)
+        lines = [f"{items} = []", *loops, f"{items}.append({element})", f"return {items}"]
+        depths = [1, *range(1, len(loops) + 2), 1]
+        body = "".join(f"{'    ' * n}{line}\n" for n, line in zip(depths, lines, strict=True))
+        made = gast.parse(f"def {name}({params}):\n{body}\n{name}({params})").body
+        for part in made:
+            for inner in gast.walk(part):
+                gast.copy_location(inner, node)
+        self.made.append(made[0])
+        return made[1].value
+
+    def _loops(self, node: Any) -> tuple[list[str], str]:
+        """The headers of a comprehension, and its element, with new names for its variables."""
+        targets = [clause.target for clause in node.generators]
+        bound = [p.id for t in targets for p in gast.walk(t) if isinstance(p, gast.Name)]
+        renamed = Renamed({name: self.names.fresh(name) for name in bound})
+        headers = []
+        for number, clause in enumerate(node.generators):
+            through = clause.iter if number == 0 else renamed.visit(clause.iter)
+            target = gast.unparse(renamed.visit(clause.target))
+            headers.append(f"for {target} in {gast.unparse(through)}:")
+            headers += (f"if {gast.unparse(renamed.visit(test))}:" for test in clause.ifs)
+        return [h.replace("\n", "") for h in headers], gast.unparse(renamed.visit(node.elt))
+
+
+def _with(node: Any, **parts: Any) -> Any:
+    """A copy of a node with other parts."""
+    made = copy.copy(node)
+    for name, part in parts.items():
+        setattr(made, name, part)
+    return made
 
 
 def turn(body: Block, names: Names, origin: Origin) -> tuple[Block, Block, Block]:

@@ -33,7 +33,7 @@ from .attempts import (
 from .comprehensions import items_left, loop_over
 from .cuts import cuts_made, goes_on_after_any, is_refusal, raising, spot_of
 from .expressions import Lookup, Reader
-from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
+from .generators import GENERATED, Beside, TakenInPart, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
@@ -167,7 +167,14 @@ class StatementReader:
         line = self.source.line(node)
         if type(node) in STATEMENTS:
             raise unsupported(node, line)
-        return _READERS[type(node)](self, node, line, Reader(self.lookup, line.place, self.tried))
+        parts, node = TakenInPart.of(node, self._named_object, self.names)
+        reader = self
+        made: list[Any] = []
+        for part in parts:
+            reader = dataclasses.replace(reader, lookup=reader._knowing(part.name))
+            made += reader._statement(part)
+        inner = Reader(reader.lookup, line.place, self.tried)
+        return [*made, *_READERS[type(node)](reader, node, line, inner)]
 
     def assign(self, node: gast.Assign, line: Line, reader: Reader) -> Sequence[Any]:
         return self._bound(node.targets, reader.read(node.value), line, reader)
@@ -300,12 +307,17 @@ class StatementReader:
         reader = Reader(self.lookup, line.place, self.tried)
 
         def at_yield(value: ir.Expr) -> ir.Block:
-            bound: Any = self._bound([node.target], beside.item(value), line, reader)
-            whole = (*beside.ended, *bound, *beside.counted, *self.block(node.body))
+            item = ir.Var(self.names.fresh("item"))
+            ended = beside.ended(item)
+            made: list[Any] = [ir.Assign(item.name, value, origin)] if ended else []
+            bound: Any = self._bound(
+                [node.target], beside.item(item if ended else value), line, reader
+            )
+            whole = (*made, *ended, *bound, *beside.counted, *self.block(node.body))
             first, body, last = turn(whole, self.names, origin)
             before.extend(first)
             after.extend(last)
-            return body
+            return (*body, *beside.stops(origin))
 
         inner = dataclasses.replace(
             self,
@@ -315,7 +327,8 @@ class StatementReader:
             at_yield=at_yield,
             inside=self.inside | {generator.code},
         )
-        body = run_through(inner.block(generator.node.body), self.names, origin)
+        body = inner.block(generator.node.body)
+        body = run_through((*beside.stops(origin), *body), self.names, origin)
         return (*beside.first, *generator.first, *before, *body, *after)
 
     def _rebinds(self, body: Sequence[gast.AST], iterable: gast.AST) -> bool:
