@@ -638,3 +638,36 @@ def test_distributions_are_imported_from_where_they_are() -> None:
     namespace: dict[str, Any] = {}
     exec(text, namespace)
     assert np.array_equal(namespace["price_grad"](*args), df(*args))
+
+
+class Root:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def square(self) -> Any:
+        return self.w * self.w
+
+
+def of_classes_inside(x: Any) -> Any:
+    class First(Root):
+        def square(self) -> Any:
+            return super().square() + self.w
+
+    class Second(First):
+        def square(self) -> Any:
+            return super().square() * 2.0 + First(self.w * 2.0).square()
+
+    return np.sum(Second(x).square())
+
+
+def test_a_class_inside_that_another_sees_in_its_cell_is_one_class() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for made, args in (
+        (tl.grad(of_classes_inside), (x,)),
+        (tl.autodiff(of_classes_inside, mode="forward"), (x, x)),
+    ):
+        text = made.__tangentlike__.derive().standalone()  # type: ignore[attr-defined]
+        assert text.count("class First(Root)") == 1
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        np.testing.assert_allclose(namespace[made.__name__](*args), made(*args))

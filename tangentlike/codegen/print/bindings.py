@@ -166,9 +166,11 @@ def _one_of_many(
     root: str, binding: Binding, first: dict[tuple[str, int], tuple[Any, ...]]
 ) -> tuple[Any, ...]:
     """What tells a binding from others of its name: a class or function that modules import from
-    each other is one thing, though each has it among its own globals."""
-    kinds = ("global", "imported") if isinstance(binding.obj, type) else ("global",)
-    if binding.kind not in kinds or not isinstance(binding.obj, (type, types.FunctionType)):
+    each other is one thing, though each has it among its own globals; so is a class that a function
+    defines, and others see in their cells."""
+    if not (binding.kind == "global" or isinstance(binding.obj, type)) or not isinstance(
+        binding.obj, (type, types.FunctionType)
+    ):
         return binding.identity
     return first.setdefault((root, id(binding.obj)), binding.identity)
 
