@@ -75,6 +75,7 @@ CALLS = [
     ("inner_bar_b", "a, a, b", ""),
     ("inner_diagonal", "a", ""),
     ("insert_rest", "np.ones(5), one", "1"),
+    ("insert_zeros", "one, np.ones(5)", "1"),
     ("inserted", "np.ones(5), one, places[:1], one[:1]", ""),
     ("interp_bar", "one, one, np.arange(4.0)", ""),
     ("interp_slope", "x, np.arange(4.0), y", ""),

@@ -312,6 +312,7 @@ HELPERS: dict[str, str | Callable[..., Any]] = {
     "delete_rest": "arr",
     "first_places": _flat_places,
     "insert_rest": "arr",
+    "insert_zeros": "g",
     "inserted": "values",
     "masked_parts": "choices",
     "partition_order": _places("a"),

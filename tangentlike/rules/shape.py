@@ -405,7 +405,8 @@ linear(
     lambda call, kind_of: Kind("array"),
     words="axis",
 )
-linear("insert_rest(g, arr, obj, axis=None)", "np.insert(y_bar, obj, 0.0, axis=axis)", same_as(1))
+linear("insert_rest(g, arr, obj, axis=None)", "insert_zeros(y_bar, g, obj, axis)", same_as(1))
+linear("insert_zeros(x, g, obj, axis=None)", "insert_rest(y_bar, x, obj, axis)", same_as(1))
 linear(
     "inserted(g, arr, obj, values, axis=None)",
     "np.insert(np.zeros_like(arr), obj, y_bar, axis=axis)",

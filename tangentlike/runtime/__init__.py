@@ -334,6 +334,7 @@ from .shapes import (
     float_dtype,
     hstack_axis,
     insert_rest,
+    insert_zeros,
     inserted,
     inverse_axes,
     join_like,

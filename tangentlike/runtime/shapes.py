@@ -296,7 +296,16 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
 
 def insert_rest(g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     """The entries of `g` that `np.insert(arr, obj, ..., axis)` took from `arr`."""
-    return reshape_like(g[_kept_key(g, arr, obj, axis)], arr)
+    kept = _along(axis, arr, _order(g, arr, obj, axis) < 0)
+    return reshape_like(g[kept], arr)
+
+
+def insert_zeros(x: Any, g: Any, obj: Any, axis: int | None = None) -> Any:
+    """The adjoint of `insert_rest(g, x, obj, axis)`: zeros where others were inserted."""
+    total = np.zeros_like(g)
+    kept = _along(axis, x, _order(g, x, obj, axis) < 0)
+    total[kept] = np.ravel(x) if axis is None else x
+    return total
 
 
 def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -304,22 +313,26 @@ def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -
 
     For a single position NumPy takes values without the inserted axis, or with it in front.
     """
-    kept = _kept_key(g, arr, obj, axis)
-    new = g[kept[:-1] + (~kept[-1],)]
-    if np.ndim(obj) == 0 and axis is not None:
+    order = _order(g, arr, obj, axis)
+    count = np.size(arr) if axis is None else np.shape(arr)[axis]
+    new = g[_along(axis, arr, np.argsort(order)[count:])]
+    if np.ndim(obj) == 0 and axis is not None and not isinstance(obj, slice):
         new = np.moveaxis(new, axis, 0)
         if np.ndim(values) < np.ndim(arr):
             new = new[0]
     return unbroadcast(new, values)
 
 
-def _kept_key(g: Any, arr: Any, obj: Any, axis: int | None) -> tuple[Any, ...]:
+def _order(g: Any, arr: Any, obj: Any, axis: int | None) -> Any:
+    """Along the axis, which of the inserted entries stands where; -1 for those of `arr`."""
     count = np.size(arr) if axis is None else np.shape(arr)[axis]
-    more = (np.size(g) if axis is None else np.shape(g)[axis]) - count  # (several at one place)
-    new = np.zeros_like(g, shape=(more,), dtype=bool) if np.ndim(obj) == 0 else False
-    marks = np.insert(np.ones_like(g, shape=(count,), dtype=bool), obj, new)
-    before = 0 if axis is None else axis % np.ndim(arr)
-    return (slice(None),) * before + (marks,)
+    more = (np.size(g) if axis is None else np.shape(g)[axis]) - count
+    return np.insert(np.full_like(g, -1, shape=(count,), dtype=int), obj, arange(more, g))
+
+
+def _along(axis: int | None, arr: Any, key: Any) -> tuple[Any, ...]:
+    """A key of one axis, all entries of the others."""
+    return (slice(None),) * (0 if axis is None else axis % np.ndim(arr)) + (key,)
 
 
 def delete_rest(g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
