@@ -264,3 +264,70 @@ def test_tangents_of_a_call_have_the_names_that_it_gives_them():
     value, value_dot = call(method, X, 2.0, x0_dot=method_dot, x1_dot=V)
     np.testing.assert_allclose(value, 2.0 * X * X)
     np.testing.assert_allclose(value_dot, 4.0 * X * V)
+
+
+# ------------------------------------------------- classes that are asked how many numbers they need
+
+
+class Dense:
+    def __init__(self, p, rows, columns):
+        self.w = p.reshape(rows, columns)
+
+    def __call__(self, x):
+        return x @ self.w
+
+    @staticmethod
+    def size(rows, columns):
+        return rows * columns
+
+    @classmethod
+    def scaled(cls, p, k):
+        return cls(p[:3] * k, 3, 1)
+
+
+class Norm(Dense):
+    def __init__(self, p, *_):
+        self.w = p
+
+    def __call__(self, x):
+        return x * np.sum(self.w**2)
+
+    @staticmethod
+    def size(rows):
+        return rows
+
+
+LAYERS = {"dense": Dense, "norm": Norm}
+
+
+class Sequential:
+    def __init__(self, spec, p):
+        self.layers, at = [], 0
+        for name, *sizes in spec:
+            cls = LAYERS[name]
+            end = at + cls.size(*sizes)
+            self.layers.append(cls(p[at:end], *sizes))
+            at = end
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def of_layers(p, x):
+    return np.sum(Sequential([("norm", 1), ("dense", 3, 1), ("norm", 2)], p)(x))
+
+
+def by_a_class_method(p, x):
+    total = 0.0
+    for name, k in [("dense", 2), ("norm", 3)]:
+        total += np.sum(LAYERS[name].scaled(p, k)(x))
+    return total
+
+
+@pytest.mark.parametrize("f", [of_layers, by_a_class_method], ids=lambda f: f.__name__)
+def test_classes_that_are_asked_by_their_names(f):
+    """`cls.size(n)` of a static method was called with the class, too."""
+    p = np.linspace(-0.7, 0.9, 6)
+    tl.check_grads(f, (p, X), wrt=0, order=2)

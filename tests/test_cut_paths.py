@@ -273,12 +273,61 @@ def bounds_of_a_slice(x):
     return span.start * span.stop
 
 
-def test_numbers_in_slices_are_refused():
-    for derive in (
-        lambda: tl.grad(bounds_of_a_slice)(0.5),
-        lambda: tl.jvp(bounds_of_a_slice, 0.5, 1.0),
-    ):
+def one_bound(x):
+    return slice(x).stop * x
+
+
+def of_bounds_in_a_list(x):
+    return sum(slice(*bounds).stop for bounds in [[x], [1, x]])
+
+
+def from_here(x):
+    return slice(x, None)
+
+
+def bounds_of_a_helper(x):
+    return from_here(x).start * x
+
+
+class Spans:
+    def __getitem__(self, key):
+        return key.start * 2.0
+
+
+def bounds_for_a_method(x):
+    return Spans()[x:] * x
+
+
+def bounds_beside_arrays(x):
+    span = slice(x, None)
+    return np.sum(span.start * np.ones(3))  # (no statement of the adjoint needs it)
+
+
+SLICES = [bounds_of_a_slice, one_bound, of_bounds_in_a_list, bounds_of_a_helper]
+SLICES += [bounds_for_a_method, bounds_beside_arrays]
+
+
+@pytest.mark.parametrize("f", SLICES, ids=lambda f: f.__name__)
+def test_numbers_in_slices_are_refused(f):
+    for derive in (lambda: tl.grad(f)(0.5), lambda: tl.jvp(f, 0.5, 1.0)):
         with pytest.raises(tl.UnsupportedError, match="slice"):
+            derive()
+
+
+def items_of_a_set(x):
+    return np.sum(max({x}) * np.ones(3))
+
+
+def items_of_a_made_set(x):
+    items = set([x, 0.1])  # noqa: C405
+    return np.sum(max(items) * np.ones(3))
+
+
+@pytest.mark.parametrize("f", [items_of_a_set, items_of_a_made_set], ids=lambda f: f.__name__)
+def test_sets_beside_arrays_are_refused(f):
+    """The question what an item is was left out where nothing else needed the set: zero."""
+    for derive in (lambda: tl.grad(f)(0.5), lambda: tl.jvp(f, (0.5,), (1.0,))):
+        with pytest.raises(tl.UnsupportedError, match="set|carries"):
             derive()
 
 
@@ -287,8 +336,16 @@ def parts_by_slices(x):
     return np.sum((x * np.arange(4.0))[first] ** 2) + first.stop * x
 
 
-def test_slices_of_integers():
-    tl.check_grads(parts_by_slices, (0.8,))
+def bounds_beside_numbers(x):
+    rows, total = [(x, 1), (x * x, 3)], 0.0
+    for value, end in rows:
+        total = total + np.sum(np.exp(x * np.arange(4.0))[slice(end)]) * value
+    return total * np.sum((x * np.arange(4.0))[slice(*[1, 3])])
+
+
+@pytest.mark.parametrize("f", [parts_by_slices, bounds_beside_numbers], ids=lambda f: f.__name__)
+def test_slices_of_integers(f):
+    tl.check_grads(f, (0.8,), order=2)
 
 
 def step(text, value):

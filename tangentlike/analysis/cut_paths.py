@@ -18,7 +18,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -126,10 +126,11 @@ def without_cut_paths(
 def _with_plain_items(
     function: ir.Function, varied: Names, kinds: Mapping[str, Kind], inside: Inside
 ) -> ir.Function:
-    """A function that puts into sets what carries no derivative: it asks what an item is, unless
-    nothing comes out of the set again."""
+    """A function that puts into sets and slices what carries no derivative: it asks what an item or
+    a bound is, unless nothing comes out of the set again."""
     stmts = list(ir.statements(function.body))
-    if not any(_filled(stmt, kinds) for stmt in stmts):
+    sliced = any(_makes_slice(part) for stmt in stmts for part in _parts(stmt))
+    if not sliced and not any(_filled(stmt, kinds) for stmt in stmts):
         return function
     carried, given = frozenset(varied()), frozenset(function.param_names)
 
@@ -144,11 +145,28 @@ def _with_plain_items(
             if isinstance(stmt, ir.Assign):
                 return None  # (what it is made of stays where it is)
             asks = _CONSTANT
-        args = tuple(ir.Call(asks, (arg,), at=call.at) for arg in call.args)
+        args = tuple(_asking(asks, arg, call.at) for arg in call.args)
         assert isinstance(stmt, ir.Assign | ir.Do)
         return replace(stmt, value=replace(call, args=args))
 
-    return ir.with_body(function, ir.rewrite(function.body, plain))
+    def bounded(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, bounded)
+        if not _makes_slice(expr) or carried.isdisjoint(inside(expr)):
+            return expr
+        return replace(expr, args=tuple(_asking(_ITEM, arg, expr.at) for arg in expr.args))
+
+    return ir.with_body(function, ir.rewrite(function.body, plain, bounded if sliced else None))
+
+
+def _makes_slice(expr: ir.Expr) -> TypeGuard[ir.Call]:
+    return isinstance(expr, ir.Call) and getattr(expr.fn, "obj", None) is slice
+
+
+def _asking(asks: ir.Ref, arg: ir.Expr, place: Place | None) -> ir.Expr:
+    """An argument, asked what it is; of `*items`, each of them."""
+    if isinstance(arg, ir.Opaque) and ir.is_starred(arg) and len(arg.values) == 1:
+        return replace(arg, values=(ir.Call(_ITEMS, arg.values, at=place),))
+    return ir.Call(asks, (arg,), at=place)
 
 
 def _filled(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> tuple[str, ir.Call, ir.Ref] | None:

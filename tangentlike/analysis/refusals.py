@@ -34,7 +34,6 @@ from .operations import (
     is_container_method,
     is_one_of,
     is_python_function,
-    is_slice,
     is_stop_gradient,
     makes_of_key,
     operands,
@@ -360,12 +359,6 @@ class _Check:
                     "known",
                     place,
                     "Make a list of them: write it in square brackets.",
-                )
-            if any(is_slice(part) and self._culprits(part) for part in ir.walk(arg)):
-                raise UnsupportedError(
-                    "the bounds of a slice that is passed to a method carry derivatives",
-                    place,
-                    f"{self._reason(culprit)} Give the method numbers as arguments of their own.",
                 )
         self._method(call, culprit, place)
         obj = rule_object(call, self.kinds)

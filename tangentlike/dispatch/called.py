@@ -79,12 +79,14 @@ def derive_call(
         # (What is asked for itself would be asked for again without end.)
         looked_up=frozenset(looked_up) - ({name} if isinstance(f, Method) else set()),
     )
-    if isinstance(f, Unbound) and isinstance(f.owner, types.ModuleType):
-        call = _call_of(method_of(f.owner, name), name, count, words, [first])
-    elif isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
-        _refuse_captured(f.owner)  # (a function where an object might be)
+    alone = isinstance(f, Unbound) and isinstance(f.owner, (*_BY_NAME, types.ModuleType, *_PLAIN))
+    if alone and f.__name__ == "__call__":  # (a function or a class where an object might be)
+        _refuse_captured(f.owner)
+        _refuse_hidden(f.owner, name)
         name = _name_of(f.owner)
         call = _call_of(f.owner, name, count, words, [first])
+    elif alone:
+        call = _call_of(method_of(f.owner, name), name, count, words, [first])
     elif isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
         request = replace(request, structures=_known_structures(f, _object_name(f, words)))

@@ -103,7 +103,7 @@ nondifferentiable(
     *(np.array2string, np.array_repr, np.array_str, np.set_printoptions, np.printoptions),
     *(np.format_float_positional, np.format_float_scientific, np.base_repr, np.binary_repr),
     *(np.save, np.savez, np.savetxt, np.einsum_path),
-    *(runtime.subscripts_of, runtime.require_subscripts, runtime.plain_item, runtime.plain_items),
+    *(runtime.subscripts_of, runtime.require_subscripts),
     kind=other,
 )
 nondifferentiable(np.load, np.loadtxt, np.genfromtxt, np.fromfile)

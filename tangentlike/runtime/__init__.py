@@ -410,4 +410,4 @@ CHECKS = frozenset(
     name
     for name, fn in dict(vars()).items()
     if name.startswith("require_") and fn.__annotations__["return"] == "None"
-)
+) | {plain_item.__name__, plain_items.__name__}

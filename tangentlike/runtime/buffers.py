@@ -198,7 +198,7 @@ def require_plain_key(x: Any) -> None:
 
 
 def plain_item(x: Any) -> Any:
-    """`x` itself, an item of a set, which is and holds no number but integers.
+    """`x` itself, an item of a set or a bound of a slice: it is and holds no number but integers.
 
     Raises `TypeError` otherwise.
 
@@ -207,8 +207,8 @@ def plain_item(x: Any) -> Any:
     """
     if _holds_numbers(x):
         raise TypeError(
-            "an item of a set is, or holds, what carries derivatives: a set does not; keep such "
-            "numbers and objects in a list"
+            "an item of a set, or a bound of a slice, is or holds what carries derivatives: sets "
+            "and slices do not; keep such numbers and objects in a list"
         )
     return x
 
