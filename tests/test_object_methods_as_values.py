@@ -445,7 +445,47 @@ def named(spring, name, x):
     return getattr(spring, name)(x)
 
 
+class Signal:
+    def __init__(self, v):
+        self.v, self.f = v, np.sin
+
+    def scale(self, k):
+        return Signal(self.v * k)
+
+    def shift(self, k, *more):
+        return Signal(self.v + k * sum(more))
+
+    def put(self, k):
+        self.v[0] = k
+
+    def pipe(self, *steps):
+        made = self
+        for name, *args in steps:
+            made = getattr(made, name)(*args)
+        return made
+
+
+def piped(x):
+    made = Signal(np.array([x, 1.0])).pipe(("scale", x), ("shift", x, 2.0, x), ("scale", x))
+    return np.sum(made.v**2)
+
+
+def named_of_arrays(x):
+    row, total = np.array([x, 2.0 * x, 0.5]), 0.0
+    for name, args in (("sum", ()), ("clip", (0.0, 1.0)), ("reshape", (3, 1))):
+        total += np.sum(getattr(row * x, name)(*args) ** 2)
+    return total
+
+
+def named_of_objects_in_a_dict(x):
+    held = {"a": Signal(np.array([x, 1.0])), "b": Signal(np.array([1.0, x]))}
+    for key, name in (("a", "put"), ("b", "put"), ("a", "put")):
+        getattr(held[key], name)(x * held[key].v[1])
+    return np.sum(held["a"].v * held["b"].v) + np.sum(getattr(held["a"], "f")(x))  # noqa: B009
+
+
 PROGRAMS = (
+    *(piped, named_of_arrays, named_of_objects_in_a_dict),
     *(visited, chosen_by_name, run_by_names, method_named_by_an_argument),
     *(method, captured, object_written, in_a_list, in_a_field, root, simulated, one_of_two),
     *(in_a_loop, captured_in_a_field, solved, in_a_dict, object_bound_again, integral),

@@ -431,9 +431,6 @@ def _by_names(
     assert isinstance(asked, ir.Call) and isinstance(stmt, ir.Assign | ir.Do)
     base, name, *others = asked.args
     assert isinstance(base, ir.Var) and isinstance(name, ir.Var)
-    kind = kinds.get(base.name, UNKNOWN)
-    if kind.form != "object" or kind.cls is None:
-        return (stmt,)
 
     def calling(fn: ir.Expr, *args: ir.Expr) -> ir.Stmt:
         return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=fn, args=args))
