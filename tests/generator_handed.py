@@ -24,6 +24,16 @@ HANDED = Subject(
         ("p = {0: <S>, 1: <T>}", "<Y> = p[max(p, key=p.get)] * 0.9"),
         ("p = []", "list(map(p.append, <V> * <S>))", "<Y> = p[0] * p[1]"),
         ("p = (<V> * <S>).sum if <C> else (<V> * <S>).max", "<Y> = 0.3 * p()"),
+        (
+            "q = <V> * <S>",
+            "for k1, *p in [('clip', 0.1, 0.8), ('dot', <W>)]:",
+            "    q = getattr(q, k1)(*p)",
+            "<Y> = q * 0.5",
+        ),
+        (
+            "p = [(<S>, 1), (<T>, 3)]",
+            "<Y> = sum(x1 * np.sum(<V>[slice(k1)]) for x1, k1 in p) * 0.3",
+        ),
         # functions out of containers, attributes and helpers that write what they capture
         (
             "q = np.array([0.3, 0.1, 0.4, 0.2])",

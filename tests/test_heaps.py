@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -57,7 +58,33 @@ def of_integers(x):
     return x[heapq.heappop(heap)] ** 2
 
 
-PROGRAMS = (two_least, by_key, replaced, shortest_path, of_integers)
+class Graph:
+    def __init__(self):
+        self.near = defaultdict(dict)
+
+    def edge(self, a, b, length):
+        self.near[a][b] = length
+
+    def lengths(self, start):
+        found, heap = {start: 0.0}, [(0.0, start)]
+        while heap:
+            d, u = heapq.heappop(heap)
+            for v, length in self.near[u].items():
+                if v not in found or d + length < found[v]:
+                    found[v] = d + length
+                    heapq.heappush(heap, (found[v], v))
+        return found
+
+
+def paths_in_an_object(x):
+    graph = Graph()
+    for a, b, length in zip("aabcc", "bccde", x, strict=True):
+        graph.edge(a, b, length)
+    found = graph.lengths("a")
+    return found["d"] * found["e"] + found["b"]
+
+
+PROGRAMS = (two_least, by_key, replaced, shortest_path, of_integers, paths_in_an_object)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -13,7 +13,13 @@ from ..analysis.activity import varied_names
 from ..analysis.flow import Flow, flow_edges
 from ..analysis.kinds import infer_kinds, kind_of
 from ..analysis.memory import UNSEEN, Effects, Sources
-from ..analysis.operations import is_field, is_python_function, rule_object, written_position
+from ..analysis.operations import (
+    is_constant,
+    is_field,
+    is_python_function,
+    rule_object,
+    written_position,
+)
 from ..errors import Place
 from ..frontend.lower import instead
 from ..frontend.operands import BINARY, UPDATE
@@ -116,8 +122,7 @@ class Context:
         """Whether an operation's result carries no derivative whatever it is given."""
         if isinstance(expr, ir.Lazy | ir.Opaque | ir.Const | ir.Ref):
             return True
-        obj = rule_object(expr, self.kinds)
-        return obj is not None and self.book.is_nondifferentiable(obj)
+        return is_constant(expr, self.kinds, self.book)
 
     def is_part(self, expr: ir.Expr) -> bool:
         """Whether an expression reads an item or a field of what a name stands for."""

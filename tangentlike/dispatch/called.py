@@ -52,6 +52,7 @@ _PLAIN = (
     functools._lru_cache_wrapper,
     type(np.sum),  # NumPy's functions that others may overload
 )
+_ALONE = (*_BY_NAME, *_PLAIN, types.ModuleType)  # which are the same for all that call them
 
 
 def derive_call(
@@ -79,14 +80,9 @@ def derive_call(
         # (What is asked for itself would be asked for again without end.)
         looked_up=frozenset(looked_up) - ({name} if isinstance(f, Method) else set()),
     )
-    alone = isinstance(f, Unbound) and isinstance(f.owner, (*_BY_NAME, types.ModuleType, *_PLAIN))
-    if alone and f.__name__ == "__call__":  # (a function or a class where an object might be)
-        _refuse_captured(f.owner)
-        _refuse_hidden(f.owner, name)
-        name = _name_of(f.owner)
-        call = _call_of(f.owner, name, count, words, [first])
-    elif alone:
-        call = _call_of(method_of(f.owner, name), name, count, words, [first])
+    if isinstance(f, Unbound) and isinstance(f.owner, _ALONE):
+        name, called = _called_alone(f)
+        call = _call_of(called, name, count, words, [first])
     elif isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
         request = replace(request, structures=_known_structures(f, _object_name(f, words)))
@@ -155,11 +151,21 @@ def _refuse_effects(
         )
 
 
+def _called_alone(f: Unbound) -> tuple[str, Any]:
+    """The name of what is called of a module, a class or a function that stands where an object
+    might, and that itself."""
+    if f.__name__ != "__call__":
+        return f.__name__, method_of(f.owner, f.__name__)
+    name = _name_of(f.owner)
+    _refuse_captured(f.owner)
+    _refuse_hidden(f.owner, name)
+    return name, f.owner
+
+
 def described(owner: Any) -> Any:
     """What the derivative of a method depends on of its object: the classes of what it holds, or
     which class or function it is itself."""
-    alone = (*_BY_NAME, *_PLAIN, types.ModuleType)
-    return id(owner) if isinstance(owner, alone) else structures_of({"": owner})
+    return id(owner) if isinstance(owner, _ALONE) else structures_of({"": owner})
 
 
 def _object_name(f: Method, words: tuple[str, ...]) -> str:
