@@ -326,7 +326,26 @@ def by_a_class_method(p, x):
     return total
 
 
-@pytest.mark.parametrize("f", [of_layers, by_a_class_method], ids=lambda f: f.__name__)
+def with_starred_sizes(p, x):
+    total = 0.0
+    for sizes in [(3, 1), (3, 2)]:
+        layer = Dense(p[: 3 * sizes[1]], *sizes)
+        total += np.sum(layer(x)) * layer.size(*sizes)
+    return total
+
+
+def of_classes_with_starred_sizes(p, x):
+    total = 0.0
+    for name, sizes in [("dense", (3, 1)), ("norm", (3,)), ("dense", (3, 2))]:
+        layer = LAYERS[name](p[: LAYERS[name].size(*sizes)], *sizes)
+        total += np.sum(layer(x)) * layer.size(*sizes)
+    return total
+
+
+ASKED = (of_layers, by_a_class_method, with_starred_sizes, of_classes_with_starred_sizes)
+
+
+@pytest.mark.parametrize("f", ASKED, ids=lambda f: f.__name__)
 def test_classes_that_are_asked_by_their_names(f):
     """`cls.size(n)` of a static method was called with the class, too."""
     p = np.linspace(-0.7, 0.9, 6)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import ir
 from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
-from ...analysis.constructors import record_class, required_fields
+from ...analysis.constructors import initialiser, record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
@@ -121,7 +121,7 @@ def _wanted(stmt: ir.Stmt) -> bool:
 
 def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
     before: list[ir.Stmt] = []
-    if any(map(ir.is_starred, call.args)):
+    if any(map(ir.is_starred, call.args)) and not _runs_initialiser(call):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
         call = _with_fields(call, before, origin, context)
@@ -133,6 +133,12 @@ def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list
     if book.find(obj) is not None or book.is_nondifferentiable(obj):
         return before, call
     return before, context.callees.variants.of_call(call)
+
+
+def _runs_initialiser(call: ir.Call) -> bool:
+    """Whether a class is called whose `__init__` does more than to set fields (it is read where
+    the items are known before; otherwise when it runs: `starred_calls`)."""
+    return record_class(call) is None and initialiser(getattr(call.fn, "obj", None)) is not None
 
 
 def _with_fields(

@@ -342,6 +342,9 @@ def _by_module(ref: ir.Ref, root: str, path: str) -> Binding:
     for module in array_modules():  # (one that no import reaches)
         if module.__name__ == root and _leads(module, path, ref.obj):
             return Binding("given", "", root, module, id(module))
+    live = getattr(sys.modules.get(attribute_of(ref.obj, "__module__", "")), root, _ABSENT)
+    if _leads(live, path, ref.obj):  # (a static method of an object that was given)
+        return _by_object(live, root)
     raise InternalError("emit", f"nothing is known of `{root}` in {ref.text}")
 
 
