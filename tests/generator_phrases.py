@@ -69,6 +69,8 @@ PHRASES: tuple[tuple[str, ...], ...] = (
         "        return np.sin(x * self.w)",
         "<X> = Inner(<S>).of(<V>)",
     ),
+    # what NumPy writes while it reads
+    ("p = <V> * 1.0", "p.flat[1:] = p[:-1] * <S>", "<X> = p"),
     # slices of generator expressions
     ("<Y> = sum(v1 * k1 for k1, v1 in zip(range(1, 3), waves(<V>))) * 0.3",),
     ("<Y> = sum(itertools.islice((x1 * <S> for x1 in <V>), 1, None)) * 0.3",),

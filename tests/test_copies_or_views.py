@@ -340,3 +340,65 @@ def reciprocals(x):
 
 def test_flat_entries_of_an_array_of_rank_0():
     tl.check_grads(reciprocals, (np.array([0.4, 0.6, 0.9]),))
+
+
+# ------------------------------------------------------- what NumPy writes while it reads
+
+
+def joined(x, apart=False):
+    m = np.outer(x, x[::-1]) + np.diag(x)
+    parts = [m[2:].copy(), m[:2].copy()] if apart else [m[2:], m[:2]]
+    np.concatenate(parts, out=m)
+    return np.sum(m**2 * np.arange(16.0).reshape(4, 4))
+
+
+def stacked(x, apart=False):
+    m = np.outer(x, x[::-1]) + np.diag(x)
+    n = m.copy() if apart else m
+    np.stack([n[1], n[0], x, n[2]], out=m)
+    return np.sum(m**2 * np.arange(16.0).reshape(4, 4))
+
+
+def shifted(x, apart=False):
+    m = np.outer(x, x[::-1]) + np.diag(x)
+    v = m.ravel()[:-1].copy() if apart else m.ravel()[:-1]
+    m.flat[1:] = v
+    return np.sum(m**2 * np.arange(16.0).reshape(4, 4))
+
+
+def turned(x, apart=False):
+    m = np.outer(x, x[::-1]) + np.diag(x)
+    v = m.ravel()[::-1]
+    m.flat = v * 1.0 if apart else v
+    return np.sum(m**2 * np.arange(16.0).reshape(4, 4))
+
+
+def on_the_diagonal(x, apart=False):
+    m = np.outer(x, x[::-1]) + np.diag(x)
+    v = m[::-1, 0]
+    np.fill_diagonal(m, v.copy() if apart else v)
+    return np.sum(m**2 * np.arange(16.0).reshape(4, 4))
+
+
+@pytest.mark.parametrize("f", [joined, stacked, shifted, turned, on_the_diagonal])
+def test_views_that_are_read_while_they_are_written(f):
+    """NumPy makes no copy of them first, as it does for `m[...] = v`: another value came out."""
+    x = np.array([0.45, 0.72, 1.33, 0.21])
+    tl.check_grads(f, (x, True), order=2)
+    assert not np.isclose(f(x), f(x, True))
+    for derive in (lambda: tl.grad(f)(x), lambda: tl.jvp(f, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match="share memory"):
+            derive()
+
+
+def test_what_shares_no_memory_is_not_asked():
+    def f(x):
+        m = np.zeros((2, 4))
+        np.stack([x, 2.0 * x], out=m)
+        m.flat[4:] = np.sin(x)
+        np.fill_diagonal(m, x[:2] * x[1])
+        return np.sum(m**2)
+
+    x = np.array([0.45, 0.72, 1.33, 0.21])
+    tl.check_grads(f, (x,), order=2)
+    assert "require_apart" not in tl.grad(f, example=(x,)).source

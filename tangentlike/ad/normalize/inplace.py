@@ -12,12 +12,13 @@ import dataclasses
 import functools
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from ... import ir
+from ...analysis.memory import element
 from ...analysis.operations import (
     draws,
     names_its_own,
@@ -26,6 +27,8 @@ from ...analysis.operations import (
     with_size,
 )
 from ...analysis.refusals import root_ref
+from ...analysis.sharing import Sharing
+from ...analysis.structure import structure
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.dataflow import Displays
@@ -55,6 +58,7 @@ class _Stores(ir.Rewriter):
         self.context = context
         self.function = function
         self.changes = Changes(function, context)
+        self.overlaps = Overlaps(function, context)
 
     @functools.cached_property
     def displays(self) -> Displays:
@@ -275,6 +279,8 @@ class _Stores(ir.Rewriter):
         if _is_for_effect(obj):
             return None
         stores = scatter_stores(stmt, call, obj, self.context)
+        if stores is not None and obj is np.fill_diagonal:
+            stores[:0] = self.overlaps.checks(stmt, ir.arguments(call)[0], ir.arguments(call)[1:2])
         if stores is not None:
             return stores
         raise UnsupportedError(
@@ -304,7 +310,11 @@ class _Stores(ir.Rewriter):
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             return self._several(stmt, written, plain, target)
         (out,) = written
-        if "where" in options and _selects_entries(call.fn):
+        if getattr(call.fn, "obj", None) in (np.concatenate, np.stack):
+            checks = self.overlaps.checks(stmt, out, call.args[:1])
+            rest = dataclasses.replace(call, kwargs=tuple(options.items()))
+            stores = [*checks, *self._named_store(stmt, out, rest)]
+        elif "where" in options and _selects_entries(call.fn):
             mask = options.pop("where")
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             calm, plain = calm_elsewhere(plain, mask, stmt.origin, self.context)
@@ -559,6 +569,32 @@ def _fitted(stmt: ir.Stmt, text: str, context: Context, **given: ir.Expr) -> lis
 # `a.flat`, an iterator over the entries of an array, as reads and stores of the array.
 
 
+class Overlaps:
+    """What a statement writes entry by entry, or part by part, while it reads: NumPy makes no copy
+    first, as it does for `a[k] = v`, and reads of `m.flat = m[::-1].ravel()` what it has written.
+    """
+
+    def __init__(self, function: ir.Function, context: Context) -> None:
+        self.function = function
+        self.context = context
+
+    @functools.cached_property
+    def classes(self) -> Mapping[str, str]:
+        return Sharing(structure(self.function), self.context.sources()).classes
+
+    def checks(self, stmt: ir.Stmt, a: ir.Expr, values: tuple[ir.Expr, ...]) -> list[ir.Stmt]:
+        """The checks that no values may be views of what is written."""
+        if not isinstance(a, ir.Var):
+            return []
+        own, read = self.classes.get(a.name, a.name), (n for v in values for n in ir.names_in(v))
+        sharing = (n for n in sorted(read) if own in map(self._class_of, (n, element(n))))
+        pairs = [(a, ir.Var(name)) for name in sharing]
+        return [self.context.check("require_apart", pair, stmt.origin) for pair in pairs]
+
+    def _class_of(self, node: str) -> str:
+        return self.classes.get(node, node)
+
+
 def flat_desugared(function: ir.Function, context: Context) -> ir.Function:
     """A function without `flat`: its entries in rows, whatever their order in memory.
 
@@ -579,7 +615,7 @@ def flat_desugared(function: ir.Function, context: Context) -> ir.Function:
         return function
     reads = Counter(name for stmt in statements for name in ir.reads(stmt))
     writes = any(isinstance(stmt, ir.Store | ir.Update | ir.Do) for stmt in statements)
-    normalizer = _Normalizer(context, reads, writes)
+    normalizer = _Normalizer(context, reads, writes, Overlaps(function, context))
     return normalizer.rewritten(function)
 
 
@@ -596,8 +632,11 @@ _MAY_BE_SLICE = ("unknown", "value", "other")
 
 
 class _Normalizer(ir.Rewriter):
-    def __init__(self, context: Context, reads: Counter[str], writes: bool) -> None:
+    def __init__(
+        self, context: Context, reads: Counter[str], writes: bool, overlaps: Overlaps
+    ) -> None:
         self.context = context
+        self.overlaps = overlaps
         self.reads = reads
         self.writes = writes
         self.vectors: set[str] = set()  # the names of iterators
@@ -619,6 +658,7 @@ class _Normalizer(ir.Rewriter):
                     out += self._copied(stmt) if self._may_be_slice(key) else [stmt]
                 case ir.Store(target=ir.Attribute(base, "flat")) if self._may_be_array(base):
                     text = "size = a.shape\nfitted = np.resize(v, size)\na[...] = fitted"
+                    out += self.overlaps.checks(stmt, base, (stmt.value,))
                     out += _fitted(stmt, text, self.context, a=base, v=stmt.value)
                 case ir.Store() | ir.Update() if (
                     item := _item_of(stmt)
@@ -655,7 +695,8 @@ class _Normalizer(ir.Rewriter):
                 dataclasses.replace(stmt, target=ir.Index(base, ir.Var(first.target), at)),
             ]
         text += "\nsize = np.size(places[0])\nfitted = np.resize(v, size)\na[places] = fitted"
-        return _fitted(stmt, text, self.context, key=key, a=base, v=stmt.value)
+        checks = self.overlaps.checks(stmt, base, (stmt.value,))
+        return [*checks, *_fitted(stmt, text, self.context, key=key, a=base, v=stmt.value)]
 
     def _may_be_slice(self, key: ir.Expr) -> bool:
         return isinstance(key, ir.Slice) or self.context.kind_of(key).form in _MAY_BE_SLICE
