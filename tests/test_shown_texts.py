@@ -160,6 +160,40 @@ def test_logistic_functions_far_out() -> None:
         np.testing.assert_allclose(tl.grad(logistic)(far), p + far * p * (1.0 - p), atol=1e-300)
 
 
+def log_odds(x, r):
+    return np.sum(np.log(r / (r + x)) * r + 2 * np.log(x / (r + x)))
+
+
+def log_share(x, r):
+    share = x / np.sum(x)
+    return np.sum(share * np.log(share)) + np.log(np.sum(x) / r)
+
+
+def log_of_complex(x, r):
+    z = x + 1j * r
+    return np.sum(np.log(z / (z + 1.0)).real)
+
+
+@pytest.mark.parametrize("f", [log_odds, log_share, log_of_complex], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("r", [0.7, np.array([0.4, 1.5, 2.0, 0.3])], ids=["number", "array"])
+def test_logarithms_of_quotients(f: Callable[..., Any], r: Any) -> None:
+    x = np.array([0.3, 1.2, 0.8, 2.0])
+    if f is log_share:
+        r = np.sum(r)
+    tl.check_grads(f, (x, r), wrt=(0, 1), order=2)
+    _, along = tl.jvp(f, (x, r), (x, 0.0 * r))
+    assert along == pytest.approx(np.sum(tl.grad(f)(x, r) * x), rel=1e-12)
+
+
+def test_the_derivatives_of_a_logarithm_of_a_quotient_do_not_name_it() -> None:
+    x = np.array([0.3, 1.2])
+    text = tl.grad(log_odds, wrt=(0, 1), example=(x, 0.7)).source
+    assert "full_like" not in text and "ratio" not in text and "r / r" not in text, text
+    far = np.array([1e-300, 1.0])  # (the quotient by 1e300 is no number)
+    slope = tl.grad(lambda x: np.sum(np.log(x / 1e300)))(far)
+    np.testing.assert_allclose(slope, 1.0 / far)
+
+
 def test_logistic_functions_by_a_rule_of_the_users(tmp_path: Path) -> None:
     """(In a process of its own, since rules are for all that comes after.)"""
     text = (

@@ -11,7 +11,7 @@ from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
-from ..ad.normalize.common import logistic_functions, share_loads
+from ..ad.normalize.common import known_compositions, share_loads
 from ..ad.normalize.effects_first import Apart, effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.iterators import loops_repeatable
@@ -642,7 +642,7 @@ class Builder:
             function = self._asking(writes_as_stores(function, context), wrt, context)
             function = loops_repeatable(updates_as_stores(function, context), wrt, context)
             shared_loads = share_loads(function, context)
-            run.made = shared_loads = logistic_functions(shared_loads, context)
+            run.made = shared_loads = known_compositions(shared_loads, context)
             if shared_loads is not function and _shapes_gone(function, shared_loads, context.kinds):
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
             check_bound(shared_loads, read, "spell")

@@ -19,7 +19,7 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
 from ..ad.normalize.attempts import attempts_in_pieces
 from ..ad.normalize.both_modes import desugared
-from ..ad.normalize.common import logistic_functions, share_loads
+from ..ad.normalize.common import known_compositions, share_loads
 from ..ad.normalize.effects_first import effects_first, places_read_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
@@ -107,7 +107,7 @@ STAGES: tuple[Stage, ...] = (
             writes_as_stores,
             updates_as_stores,
             share_loads,
-            logistic_functions,
+            known_compositions,
         ),
         requires=_CALLED,
         makes=("stores",),

@@ -76,6 +76,7 @@ partials(
         "power_slope(x, p)": ("p * power_slope(x, p - 1.0)", "x ** (p - 1.0) + y * log_or_zero(x)"),
         "exp_of_difference(a, b)": ("y", "-y"),
         "logistic(one, m)": "-(y * (1.0 - y))",
+        "log_ratio(a, b)": ("1.0 / a", "-1.0 / b"),
         "polygamma(order, x)": "polygamma(order + 1, x)",
     }
 )

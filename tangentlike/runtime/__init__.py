@@ -200,6 +200,7 @@ from .kinks import (
     exp_of_difference,
     greater_share,
     log_or_zero,
+    log_ratio,
     logistic,
     polygamma,
     power_slope,

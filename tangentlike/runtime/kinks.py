@@ -99,6 +99,11 @@ def logistic(one: Any, m: Any) -> Any:
     return one / (one + np.exp(m))
 
 
+def log_ratio(a: Any, b: Any) -> Any:
+    """`np.log(a / b)`."""
+    return np.log(a / b)
+
+
 _SERIES_BELOW = 0.5  # in units of pi * x; the recurrence loses digits below
 _SERIES_TERMS = 12
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import ir
 from ...ir.facts import fact
 from ...ir.index import references
-from ...runtime import logistic
+from ...runtime import log_ratio, logistic
 from ...runtime.records import attribute_of
 from ..context import Context
 
@@ -36,49 +37,79 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
     return _Loads(context, bound, _read_by_others(function, context)).rewritten(function)
 
 
-def logistic_functions(function: ir.Function, context: Context) -> ir.Function:
-    """`e = np.exp(m); t = 1 + e; y = 1 / t` -> `y = logistic(1, m)`, for temporaries of ours: its
-    derivative is in terms of `y` alone, and finite where `e` is not.
+def known_compositions(function: ir.Function, context: Context) -> ir.Function:
+    """Chains of operations, in temporaries of ours, that have a derivative of their own: `e =
+    np.exp(m); t = 1 + e; y = 1 / t` -> `y = logistic(1, m)`, whose derivative is in terms of `y`
+    alone, and finite where `e` is not; `q = a / b; y = np.log(q)` -> `y = log_ratio(a, b)`, whose
+    derivatives are `1 / a` and `-1 / b`.
 
-    The simplifier writes it as the program did.
+    The simplifier writes them as the program did.
     """
-    if not any(ref.obj is np.exp for ref in fact(references, function)):
+    named = [ref.obj for ref in fact(references, function)]
+    chains = [
+        (makes, len(operations))
+        for makes, operations in _CHAINS
+        if any(obj is operations[0] for obj in named)
+        if all(rule is not None and rule.is_ours for rule in map(context.book.find, operations))
+    ]  # (a user's rule says another derivative)
+    if not chains:
         return function
-    rules = map(context.book.find, (np.exp, operator.add, operator.truediv))
-    if not all(rule is not None and rule.is_ours for rule in rules):
-        return function  # (a user's rule says another derivative)
     uses = Counter(name for stmt in ir.statements(function.body) for name in ir.reads(stmt))
-    return _Logistic(context, ir.bindings(ir.statements(function.body)), uses).rewritten(function)
+    bound = ir.bindings(ir.statements(function.body))
+    return _Compositions(context, bound, uses, chains).rewritten(function)
 
 
 @dataclasses.dataclass
-class _Logistic(ir.Rewriter):
+class _Compositions(ir.Rewriter):
     context: Context
     bound: Mapping[str, int]
     uses: Mapping[str, int]
+    chains: Sequence[tuple[_Makes, int]]
 
     def block(self, block: ir.Block) -> ir.Block:
         made: list[ir.Stmt] = []
         block = super().block(block)
         for stmt in block:
             made.append(stmt)
-            match made[-3:]:
-                case [
-                    ir.Assign(str(e), ir.Call(ir.Ref(obj=np.exp), (m,), ())),
-                    ir.Assign(str(t), ir.Call(ir.Ref(obj=operator.add), added)),
-                    ir.Assign(y, ir.Call(ir.Ref(obj=operator.truediv), (one, ir.Var(under)))),
-                ] if under == t and self._is_ours(e) and self._is_ours(t) and _is_one(one):
-                    if ir.Var(e) in added and any(map(_is_one, added)):
-                        value = ir.Call(_LOGISTIC, (one, m))
-                        made[-3:] = [ir.Assign(y, value, stmt.origin)]
+            for makes, length in self.chains:
+                value = makes(self, made[-length:]) if len(made) >= length else None
+                if value is not None and isinstance(stmt, ir.Assign):
+                    made[-length:] = [ir.Assign(stmt.target, value, stmt.origin)]
         return tuple(made) if len(made) < len(block) else block
+
+    def logistic(self, last: Sequence[ir.Stmt]) -> ir.Expr | None:
+        match last:
+            case [
+                ir.Assign(str(e), ir.Call(ir.Ref(obj=np.exp), (m,), ())),
+                ir.Assign(str(t), ir.Call(ir.Ref(obj=operator.add), added)),
+                ir.Assign(_, ir.Call(ir.Ref(obj=operator.truediv), (one, ir.Var(under)))),
+            ] if under == t and self._is_ours(e) and self._is_ours(t) and _is_one(one):
+                if ir.Var(e) in added and any(map(_is_one, added)):
+                    return ir.Call(_LOGISTIC, (one, m))
+        return None
+
+    def log_ratio(self, last: Sequence[ir.Stmt]) -> ir.Expr | None:
+        match last:
+            case [
+                ir.Assign(str(q), ir.Call(ir.Ref(obj=operator.truediv), (a, b))),
+                ir.Assign(_, ir.Call(ir.Ref(obj=np.log), (ir.Var(read),), ())),
+            ] if read == q and self._is_ours(q):
+                return ir.Call(_LOG_RATIO, (a, b))
+        return None
 
     def _is_ours(self, name: str) -> bool:
         once = self.bound[name] == 1 and self.uses[name] == 1
         return once and name in self.context.temporaries
 
 
+_Makes = Callable[[_Compositions, Sequence[ir.Stmt]], "ir.Expr | None"]
+# What makes a composition out of as many statements, each of one of these operations.
+_CHAINS: tuple[tuple[_Makes, tuple[Callable[..., Any], ...]], ...] = (
+    (_Compositions.logistic, (np.exp, operator.add, operator.truediv)),
+    (_Compositions.log_ratio, (operator.truediv, np.log)),
+)
 _LOGISTIC = ir.Ref("logistic", logistic)
+_LOG_RATIO = ir.Ref("log_ratio", log_ratio)
 
 
 def _is_one(expr: ir.Expr) -> bool:

@@ -34,7 +34,7 @@ from .analyses import (
 from .coalesce import coalesce_names, name_after_users, of_statements
 from .dead import remove_dead_code, tidy_branches
 from .facts import Facts, about_derivatives
-from .fold import fold_algebra, write_out_logistic
+from .fold import fold_algebra, write_out_compositions
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .repeated import share_values
@@ -97,7 +97,7 @@ def simplified(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]
 
 def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.Function:
     """The same; `asked` are the facts that are not needed afterwards."""
-    function = drop_real_parts(write_out_logistic(function, facts), facts)
+    function = drop_real_parts(write_out_compositions(function, facts), facts)
     function = _rounds(function, facts)
     function, facts = coalesce_names(function, facts)
     asked.append(facts)

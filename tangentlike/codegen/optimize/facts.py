@@ -163,7 +163,7 @@ EFFECTS = WRITING_RUNTIME | _CHECKING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNT
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words(
     "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b "
-    "product_of_others extremum_share transposed_inverse logistic cholesky_bar "
+    "product_of_others extremum_share transposed_inverse logistic log_ratio cholesky_bar "
     "inverse_of_lower"
 )
 # What makes containers, which hold their arguments, or items of them.

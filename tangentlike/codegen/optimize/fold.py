@@ -64,9 +64,10 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     return _Fold(function, facts).rewritten(function)
 
 
-def write_out_logistic(function: ir.Function, facts: Facts) -> ir.Function:
-    """`logistic(1, m)` -> `1 / (1 + np.exp(m))`, now that its derivative is made."""
-    if not any(ref.obj is runtime.logistic for ref in fact(references, function)):
+def write_out_compositions(function: ir.Function, facts: Facts) -> ir.Function:
+    """`logistic(1, m)` -> `1 / (1 + np.exp(m))` and `log_ratio(a, b)` -> `np.log(a / b)`, now that
+    their derivatives are made."""
+    if not any(ref.obj in _COMPOSITIONS for ref in fact(references, function)):
         return function
 
     def written(expr: ir.Expr) -> ir.Expr:
@@ -74,10 +75,15 @@ def write_out_logistic(function: ir.Function, facts: Facts) -> ir.Function:
             case ir.Call(ir.Ref(obj=runtime.logistic), (one, m), at=at):
                 exponential = ir.Call(facts.numpy_function("exp"), (m,))
                 return ir.Call(DIV, (one, ir.Call(ADD, (one, exponential))), (), at)
+            case ir.Call(ir.Ref(obj=runtime.log_ratio), (a, b), at=at):
+                return ir.Call(facts.numpy_function("log"), (ir.Call(DIV, (a, b)),), (), at)
             case same:
                 return same
 
     return replace(function, body=ir.rewrite(function.body, None, written))
+
+
+_COMPOSITIONS = (runtime.logistic, runtime.log_ratio)
 
 
 def folded(stmt: ir.Stmt, function: ir.Function, facts: Facts) -> tuple[ir.Stmt, ...]:
@@ -243,6 +249,10 @@ class _Fold(Asking):
                 return expr
         new = self._arguments(expr)
         if fn.text in _ARITHMETIC:
+            quotient = self._quotient(new) if fn == DIV else new
+            if not isinstance(quotient, ir.Call):
+                return quotient
+            new = quotient
             if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
                 return self._product(new)
             if fn in (ADD, SUB) and len(new.args) == 2:
@@ -267,6 +277,19 @@ class _Fold(Asking):
         if fn.obj is np.where and len(new.args) == 3:
             return self._chosen(new)
         return self._helper(new, runtime_name(fn.obj))
+
+    def _quotient(self, call: ir.Call) -> ir.Expr:
+        """`c / x` for `np.full_like(x, c) / x`, 1.0 for `c / c`, c a number."""
+        over, under = call.args
+        number = self._repeated(over)
+        if number is not None and self._covered(over, [*call.args]):
+            return ir.Call(DIV, (number, under), (), call.at)
+        if over == under and isinstance(over, ir.Var) and is_number(over, self.facts):
+            return ir.Const(1.0)
+        whole = product_of(over)
+        whole = replace(whole, divisors=(*whole.divisors, under))
+        less = self._without_same(whole)
+        return call if less is whole else build(less, self.floating)
 
     def _attribute(self, expr: ir.Attribute) -> ir.Expr:
         match expr:
@@ -475,7 +498,7 @@ class _Fold(Asking):
                 continue
             rest = (*product.factors[:at], *product.factors[at + 1 :])
             named = isinstance(factor, ir.Var) and self.floating(factor)
-            counts = isinstance(factor, ir.Attribute) and is_number(factor, self.facts)
+            counts = isinstance(factor, ir.Attribute | ir.Var) and is_number(factor, self.facts)
             if counts or (named and any(self._has_shape_of(e, factor) for e in rest)):
                 place = product.divisors.index(factor)
                 divisors = (*product.divisors[:place], *product.divisors[place + 1 :])
@@ -677,7 +700,7 @@ class _Fold(Asking):
                 summed = next((v for v in args if self._repeated(v) is not None), None)
                 rest = args[0] if summed is args[1] else args[1]
                 times = ir.Call(self.facts.numpy_function("sum"), (rest,))
-            case ir.Call(args=(ir.Call(args=(ir.Var() as like, *_)) as summed,), kwargs=()):
+            case ir.Call(args=(summed,), kwargs=()) if (like := _made_like(summed)) is not None:
                 times = ir.Attribute(like, "size")
             case _:
                 return None
@@ -687,8 +710,12 @@ class _Fold(Asking):
         return self.expr(ir.Call(MUL, (number, times)))
 
     def _repeated(self, expr: ir.Expr) -> ir.Expr | None:
-        """The number c that every entry of `np.full_like(x, c)` is, and of parts of that."""
+        """The number c that every entry of `np.full_like(x, c)` is, and of parts of that; and
+        `c / n`, which every entry of that divided by a number is."""
         match expr:
+            case ir.Call(fn=fn, args=(over, under)) if fn == DIV and is_number(under, self.facts):
+                number = self._repeated(over)
+                return None if number is None else ir.Call(DIV, (number, under))
             case ir.Call(args=(ir.Var(),), kwargs=()) if _is_like(expr, _ONES):
                 return ir.Const(1.0)
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
@@ -762,6 +789,16 @@ class _Fold(Asking):
         """Whether no imaginary part of `inner` has to go because `like` is real."""
         complex_ = isinstance(like, ir.Var) and self.facts.kind(like.name).dtype == "complex"
         return self.facts.real or complex_ or self.real.covers(inner)
+
+
+def _made_like(expr: ir.Expr) -> ir.Expr | None:
+    """The x of `np.full_like(x, c)`, and of that divided by something."""
+    match expr:
+        case ir.Call(fn=fn, args=(over, _)) if fn == DIV:
+            return _made_like(over)
+        case ir.Call(fn=ir.Ref(), args=(ir.Var() as like, *_)):
+            return like
+    return None
 
 
 def _joined_branches(terms: list[Product], floating: Predicate) -> list[Product]:
