@@ -16,8 +16,7 @@ def clipped_rnn_grad(w: np.ndarray, h: np.ndarray, n: int):
     # adjoint
     w_bar = np.zeros_like(w)
     h_bar = np.ones_like(h)
-    for _ in reversed(range(n)):
-        tanh_wh, h = saved.pop()
+    for tanh_wh, h in reversed(saved):
         # h = tl.on_adjoint(np.tanh(w @ h), clip)
         wh_bar = hooked(h_bar, clip) * (1.0 - tanh_wh * tanh_wh)
         w_bar += np.outer(wh_bar, h)

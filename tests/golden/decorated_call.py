@@ -39,8 +39,7 @@ def decorated_call_grad(w, h, xs):
     # adjoint
     w_bar = zeros_like(w)
     h_bar = broadcast_like(1.0, h)
-    for x in reversed(xs):
-        cell_tape = cell_tape_saved.pop()
+    for cell_tape in reversed(cell_tape_saved):
         h_bar, w_part = checkpointed_cell_bwd(cell_tape, h_bar)  # h = cell(h, w, x)
         w_bar = accumulate(w_bar, w_part)
     return w_bar, h_bar

@@ -14,8 +14,7 @@ def euler_grad(x0: float, k: float, n: int):
     # adjoint
     x_bar = 1.0                              # return x
     k_bar = 0.0
-    for _ in reversed(range(n)):
-        sin_x, x = saved.pop()
+    for sin_x, x in reversed(saved):
         # x = x + 0.01 * (k * x - x * x * np.sin(x))
         difference_bar = 0.01 * x_bar
         product_bar = -difference_bar

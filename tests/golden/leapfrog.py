@@ -17,8 +17,7 @@ def leapfrog_grad(q: float, p: float, n: int):
     s_bar = zeros_like(s)                    # return s.q * s.p
     s_bar.p += s.q
     s_bar.q += s.p
-    for _ in reversed(range(n)):
-        s = s_saved.pop()
+    for s in reversed(s_saved):
         total_bar = s_bar.q                  # s = State(s.q + 0.1 * p, p)
         p_bar = s_bar.p + 0.1 * total_bar
         s_bar = zeros_like(s)

@@ -4,17 +4,14 @@ from __future__ import annotations
 def power_until_grad(x: float, limit: float):
     # primal
     y = x
-    count = 0
     y_saved = []
     while y < limit:
-        count = count + 1
         y_saved.append(y)
         y = y * x
     # adjoint
     y_bar = 1.0                              # return y
     x_bar = 0.0
-    for _ in reversed(range(count)):
-        y = y_saved.pop()
+    for y in reversed(y_saved):
         x_bar += y_bar * y                   # y = y * x
         y_bar = y_bar * x
     x_bar += y_bar                           # y = x

@@ -14,8 +14,7 @@ def euler_bwd(tape, y_seed):
     h, steps, k, saved = tape
     y_bar = y_seed                           # return y
     k_bar = zeros_like(k)
-    for _ in reversed(range(steps)):
-        product, y = saved.pop()
+    for product, y in reversed(saved):
         f_y_bar = unbroadcast(y_bar, product) * h  # y = y + h * f(y, *args, **options)
         k_bar += unbroadcast(f_y_bar * y, k)
         y_bar = unbroadcast(y_bar, y) + unbroadcast(f_y_bar * k, y)

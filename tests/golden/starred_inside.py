@@ -67,8 +67,7 @@ def euler_bwd(tape, y_seed):
     h, steps, f_scale, saved = tape
     y_bar = y_seed                           # return y
     f_scale_bar = zeros_like(f_scale)
-    for _ in reversed(range(steps)):
-        f_tape, product, y = saved.pop()
+    for f_tape, product, y in reversed(saved):
         product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
         y_bar = unbroadcast(y_bar, y)
         y_part, f_scale_part = f_bwd3(f_tape, product_bar * h)

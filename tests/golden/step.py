@@ -22,8 +22,7 @@ def relax_fwd(p: np.ndarray, b: np.ndarray, n):
 def relax_bwd(tape, p_bar):
     p, b, n, saved, p_saved, p_saved2 = tape
     b_bar = np.zeros_like(b)
-    for _ in reversed(range(n)):
-        pn, product, ratio = saved.pop()
+    for pn, product, ratio in reversed(saved):
         p[0] = p_saved2.pop()
         p_1_bar = copy(p_bar[0])             # p[0] = p[1]
         p_bar[0] = 0.0
@@ -56,8 +55,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
     # adjoint
     p_bar = 2.0 * p                          # return np.sum(p * p)
     b_bar, c_bar = np.zeros_like(b), 0.0
-    for _ in reversed(range(3)):
-        product, product2, relax_tape = saved.pop()
+    for product, product2, relax_tape in reversed(saved):
         b_bar += relax_bwd(relax_tape, p_bar)  # relax(p, b, 2)
         b[1:-1] = b_saved.pop()
         # b[1:-1] = c * p[2:] * p[:-2]

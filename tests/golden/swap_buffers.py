@@ -19,8 +19,7 @@ def swap_buffers_grad(a: np.ndarray, n):
     # adjoint
     b_bar = np.zeros_like(b)
     a_bar = np.ones_like(a)
-    for _ in reversed(range(n)):
-        product, a, b = saved.pop()
+    for product, a, b in reversed(saved):
         a_old_bar = b_bar                    # a, b = b, a
         b_bar = a_bar
         a_bar = a_old_bar

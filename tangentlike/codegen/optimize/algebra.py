@@ -251,7 +251,9 @@ def _opposite(factor: ir.Expr, floating: Predicate, every: bool) -> ir.Expr | No
     if is_operation(factor, SUB) or is_operation(factor, ADD):
         terms = terms_of(factor)
         negative = (all if every else any)(term.coefficient < 0 for term in terms)
-        if negative and all(any(map(floating, term.factors)) for term in terms):
+        known = [any(map(floating, term.factors)) for term in terms]
+        literal = [type(term.coefficient) is float and not term.factors for term in terms]
+        if negative and any(known) and all(map(operator.or_, known, literal)):
             return build_sum([replace(t, coefficient=-t.coefficient) for t in terms], floating)
     return None
 

@@ -205,9 +205,11 @@ class _Nesting(Asking):
 
 class _InReturn(_Nesting):
     """The same for the statement that ends a function, and for nothing else. One line is `quoted`
-    beside it: that of the first adjoint that moves there."""
+    beside it: that of the first adjoint that moves there, and of others of the user's `returned`
+    line."""
 
     quoted: Place | None = None
+    returned: Place | None = None
 
     def block(self, block: ir.Block) -> ir.Block:
         if not block or not isinstance(block[-1], ir.Return):
@@ -216,7 +218,7 @@ class _InReturn(_Nesting):
         if end is old or not isinstance(end, ir.Return):
             return block
         names = _gone(old.value, end.value)
-        place = self.quoted or old.origin.place
+        place = self.quoted or self.returned or old.origin.place
         origin = dataclasses.replace(end.origin, place=place, names=names)
         return (*before, dataclasses.replace(end, origin=origin))
 
@@ -227,7 +229,13 @@ class _InReturn(_Nesting):
     def _into(self, stmt: ir.Stmt, known: ir.Stmt, name: str, slot: int, slots: Any) -> Any:
         new = super()._into(stmt, known, name, slot, slots)
         place = slots[slot].origin.place
-        if new is not None and place != self.function.place:
+        if new is not None and _is_return(place):
+            beside = len("  # ") + len(self.quoted.text) if self.quoted else 0
+            columns = [statement_width(s, self.indentation) + beside for s in (stmt, new)]
+            if beside and columns[0] <= LINE < columns[1]:
+                return None  # (the quoted line has no room beside it any more)
+            self.returned = place
+        elif new is not None and place != self.function.place:
             self.quoted = place
         return new
 
@@ -235,9 +243,14 @@ class _InReturn(_Nesting):
         if not isinstance(stmt, ir.Return):
             return False
         place, quoted = source.origin.place, self.quoted
-        if quoted is None or place == self.function.place:
+        if quoted is None or place == self.function.place or _is_return(place):
             return True
         return (place.file, place.line) == (quoted.file, quoted.line)
+
+
+def _is_return(place: Place) -> bool:
+    """Whether the user's line gives the result, as the `return` of the derivative does too."""
+    return place.text.startswith("return ")
 
 
 def _gone(old: ir.Expr | None, new: ir.Expr | None) -> ir.Target:
@@ -531,6 +544,7 @@ def statement_width(stmt: ir.Stmt, indentation: int) -> int:
 # Flattening named them; a person would not, and the derivative often reads them a second time.
 
 _WIDEST, _WIDEST_KEY = 13, 20
+_FEW = 2  # so many readers of `g_bar[:, None]` are written without a name for it
 _COUNTING = ("+", "-", "*", "//", "%")
 
 
@@ -578,7 +592,10 @@ class _Repeating(Asking):
         if self._is_factor(stmt):
             return not self.facts.by_identity
         if name not in self.facts.temporaries:
-            return False
+            spread = stmt.origin.is_derived and ir.Const(None) in key_parts(
+                getattr(stmt.value, "key", stmt.value)
+            )
+            return spread and self._is_view(stmt.value)
         if self._is_view(stmt.value):
             return True
         kind = self.facts.kind(name)
@@ -603,7 +620,7 @@ class _Repeating(Asking):
         """`u[1:-1, :-2]` or `m[:, None]` of an array: nothing is computed to read it again."""
         match expr:
             case ir.Index(ir.Var(base), key) if (
-                self.facts.kind(base).form == "array" and width(key) <= _WIDEST_KEY
+                self.facts.kind_behind(base).form == "array" and width(key) <= _WIDEST_KEY
             ):
                 parts = key_parts(key)
                 axes = [p for p in parts if isinstance(p, ir.Slice)]
@@ -623,6 +640,8 @@ class _Repeating(Asking):
         name, left = str(stmt.target), 0
         readers = [s for s in readers if name in effect_of(s, self.facts).reads]
         if not self._is_factor(stmt):
+            if name not in self.facts.temporaries and len(readers) > _FEW:
+                return False
             return not any(self._outgrows(s, {name: stmt.value}) for s in readers)
         for reader in readers:
             if ir.is_compound(reader) or reader.origin.place.line != stmt.origin.place.line:
@@ -644,11 +663,14 @@ class _Repeating(Asking):
         as short without it; and `minus_y = -y` of an array, which is not a list."""
         name = str(stmt.target)
         match stmt.value:
-            case ir.Call(fn=fn, args=(ir.Var(of),)) if fn == NEG:
+            case ir.Call(fn=fn, args=(ir.Var() | ir.Index(ir.Var()) as of,)) if fn == NEG:
                 if stmt.origin.is_derived:
-                    return DERIVED_NAME.search(name) is not None
-                known = self.facts.kind(of).form in ("array", "number")
-                return known and name in self.facts.temporaries
+                    short = isinstance(of, ir.Var) or (
+                        _is_position(of.key) and width(of) <= _WIDEST_KEY
+                    )
+                    return short and DERIVED_NAME.search(name) is not None
+                known = isinstance(of, ir.Var) and self.facts.kind(of.name).form
+                return known in ("array", "number") and name in self.facts.temporaries
             case ir.Call(fn=fn, args=(ir.Const(int() | float()), ir.Var())) if fn == DIV:
                 return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
             case ir.Call() if _is_of_one_number(stmt.value):

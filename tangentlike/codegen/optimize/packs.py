@@ -24,16 +24,18 @@ import dataclasses
 import functools
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ... import ir
+from ...analysis.structure import Liveness
 from ...errors import Place
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
+from .algebra import ADD
 from .analyses import IN_PLACE, Analyses
-from .effects import Effect, effect_of, expr_effect, pinned_names
+from .effects import Effect, effect_of, expr_effect, is_pure, pinned_names
 from .facts import Facts
 from .nest import LINE, statement_width
 from .stacks import created_lists, is_push, taped_names, unpacked_names
@@ -478,6 +480,104 @@ class _Edits(ir.Rewriter):
 
 
 # --------------------------------------------------------------------------------------------------
+# A loop back that takes what each round saved, and reads no variable of its own, goes through the
+# stack: `for u, x in reversed(saved)` for `for _ in reversed(range(n)): u, x = saved.pop()`.
+#
+# Every value that is pushed is popped once. A loop that pops in each round, and has no other loop
+# around it since the stack was made, has as many rounds as there are values.
+
+
+def gone_through(function: ir.Function, facts: Facts) -> ir.Function:
+    """Go through what is saved, instead of counting rounds and popping in each.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> f = derived(program('''s = []
+    ... count = 0
+    ... while x > 1.0:
+    ...     count = count + 1
+    ...     s.append(x)
+    ...     x = 0.5 * x * x
+    ... for _ in reversed(range(count)):
+    ...     x = s.pop()
+    ...     x_bar = x_bar * x
+    ... return x_bar'''), "save")
+    >>> print(show(gone_through(f, Facts()).body))
+    s = []
+    while x > 1.0:
+        s.append(x)
+        x = 0.5 * x * x
+    for x in reversed(s):
+        x_bar = x_bar * x
+    return x_bar
+    """
+    stacks = created_lists(function) | {n for n in unpacked_names(function) or () if n}
+    if not stacks or not _is_open(function, facts):
+        return function
+    side = _Side(function, facts)
+    live = Analyses(function, facts).live
+    loops = {id(f): f for f in (_through(s, side, live) for s in sorted(stacks)) if f}
+    instead = {id(old): new for old, new in loops.values()}
+    if not instead:
+        return function
+    made = ir.with_body(function, ir.rewrite(function.body, lambda s: instead.get(id(s))))
+    return _without_counts(made, {n for old, _ in loops.values() for n in ir.names_in(old.iter)})
+
+
+def _through(stack: str, side: _Side, live: Liveness) -> tuple[ir.For, ir.For] | None:
+    """The loop that pops from a stack in each round, and the one that goes through it."""
+    index, uses = side.index, side.uses(stack)
+    made = index.statements[index.definitions[stack][0]]
+    pushes, pop = uses[:-1], uses[-1] if uses else made
+    around = next(index.around(index.number(pop)), None)
+    loop = None if around is None else index.statements[around]
+    if not isinstance(loop, ir.For) or not isinstance(pop, ir.Assign):
+        return None
+    names = frozenset(ir.target_names(pop.target))
+    counted = loop.target if isinstance(loop.target, str) else ""
+    there = side.positions(pop)
+    before = [there.touched.get(name, [len(loop.body)])[0] for name in names]
+    if not (
+        is_pop_of(pop.value, stack)
+        and len(pushes) <= 1
+        and all(map(is_push, pushes))
+        and index.block_of(loop) == index.block_of(made)
+        and is_pure(loop.iter, side.facts, True)
+        and not names & side.pinned
+        and min(before, default=0) >= index.positions[index.number(pop)]
+        and counted
+        and not any(counted in ir.reads(stmt) for stmt in ir.statements(loop.body))
+        and not live.is_live_after(loop, counted)
+    ):
+        return None
+    iterable = ir.Call(_REVERSED, (ir.Var(stack),))
+    body = tuple(stmt for stmt in loop.body if stmt is not pop)
+    return loop, ir.For(pop.target, iterable, body, loop.origin)
+
+
+def _without_counts(function: ir.Function, names: Collection[str]) -> ir.Function:
+    """A function without those of these names that are only counted up from a number."""
+    index = fact(ProgramIndex, function)
+    gone: set[int] = set()
+    for name in names:
+        bound = [index.statements[n] for n in index.definitions.get(name, ())]
+        counting = all(isinstance(s, ir.Assign) and _counts(s.value, name) for s in bound)
+        if counting and all(index.statements[n] in bound for n in index.uses.get(name, ())):
+            gone.update(map(id, bound))
+    rest = ir.rewrite(function.body, lambda stmt: () if id(stmt) in gone else None)
+    return ir.with_body(function, rest)
+
+
+def _counts(value: ir.Expr, name: str) -> bool:
+    """Whether a value is a number, or one more than the name has."""
+    return isinstance(value, ir.Const) or value == ir.Call(ADD, (ir.Var(name), ir.Const(1)))
+
+
+_REVERSED = ir.Ref("reversed", reversed)
+
+
+# --------------------------------------------------------------------------------------------------
 # What one line of the user's becomes, and what has one form, is bound by one statement: adjoints
 # that begin as zeros, empty lists, entries of one array, what one operator gives for its operands;
 # and `dx, dy = x[1:] - x[:-1], y[1:] - y[:-1]`, as the user wrote it.
@@ -546,11 +646,14 @@ class _Binding(ir.Rewriter):
             return None
         if self.caught and one.role == "primal":
             return None
-        if (one.role, one.place.file, one.place.line) != (two.role, two.place.file, two.place.line):
-            return None
         names, values = _bound(first)
         targets = (*names, second.target)
         alike = _form(values[-1]) == _form(second.value) is not None
+        empty = alike and _form(second.value) == ir.Const(0.0)
+        begun = empty and "primal" not in (one.role, two.role)  # (of whichever line)
+        same = (one.role, one.place.file, one.place.line)
+        if not begun and same != (two.role, two.place.file, two.place.line):
+            return None
         written = one.role == "primal" and one.place.text.startswith(", ".join(map(str, targets)))
         read = ir.reads(second) | {second.target}
         if not (alike or written) or not read.isdisjoint(map(str, names)):
@@ -574,7 +677,9 @@ def _bound(stmt: ir.Assign) -> tuple[tuple[ir.Target, ...], tuple[ir.Expr, ...]]
 def _form(value: ir.Expr) -> ir.Expr | None:
     """What values have in common that are bound together."""
     match value:
-        case ir.Call(ir.Ref(text=text), (ir.Var(),), ()) if text.endswith("zeros_like"):
+        case ir.Call(ir.Ref(text=text), (ir.Var() | ir.Index(ir.Var(), ir.Const(str())),), ()) if (
+            text.endswith("zeros_like")
+        ):
             return ir.Const(0.0)
         case ir.Const(0.0) | ir.Display("list", ()):
             return ir.Const(0.0)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ... import ir
 from ...frontend.operands import UPDATE
-from .algebra import Product, build_sum, terms_of
+from ...ir.facts import fact
+from ...ir.index import ProgramIndex, all_names, references
+from ...ir.kind import FLOAT, Kind, is_named
+from ...ir.names import Names
+from ...runtime import add_at, zeros_like
+from .accumulate import IADD, ISUB
+from .algebra import NEG, Product, build_sum, terms_of
 from .analyses import IN_PLACE, OWN, Analyses, Asking, patterns_of
-from .effects import effect_of, expr_effect, is_trusted, root_names
+from .effects import OUTSIDE, effect_of, expr_effect, is_trusted, root_names
 from .facts import Facts, runtime_name
 from .propagate import source_of
-from .sharing import Sharing, is_float
+from .shapes import AxesOf
+from .sharing import Sharing, is_float, sources
 
 _UPDATES = {ref.text.removesuffix("="): ref for ref in UPDATE.values()}
 
@@ -318,3 +327,176 @@ def _copied(value: ir.Expr) -> ir.Expr | None:
         case ir.Call(fn=ir.Ref(obj=obj), args=(summed, _)) if runtime_name(obj) == "unbroadcast":
             return source_of(summed)
     return source_of(value)
+
+
+# --------------------------------------------------------------------------------------------------
+# The adjoint of a dict whose keys are known is a name for each item, and is written out where it
+# is given back: `return {"w": params_w_bar, "b": np.sum(g, axis=0)}`.
+
+
+def items_apart(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]:
+    """Give each item of the adjoint of a parameter that is a dict a name of its own.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from tangentlike.ir.kind import FLOAT, Kind
+    >>> from tangentlike.runtime import zeros_like
+    >>> from .facts import derived
+    >>> f = derived(program('''p_bar = zeros_like(p)
+    ... for i in range(n):
+    ...     p_bar["a"] += g * i
+    ... return p_bar''', {"zeros_like": zeros_like}))
+    >>> f = ir.replaced(f, params=(ir.Param("p"), ir.Param("n"), ir.Param("g")))
+    >>> known = Kind("dict", names=("a", "b"), items=(FLOAT, FLOAT))
+    >>> made, _ = items_apart(f, Facts(kinds={"p": known}))
+    >>> print(show(made.body))
+    a_bar = 0.0
+    for i in range(n):
+        a_bar += g * i
+    return {'a': a_bar, 'b': 0.0}
+    """
+    if facts.by_identity or not any(ref.obj is zeros_like for ref in fact(references, function)):
+        return function, facts
+    for stmt in function.body:
+        match stmt:
+            case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj), (ir.Var(of),), ())) if (
+                obj is zeros_like and facts.kind(of).form == "dict" and of in function.param_names
+            ):
+                apart = _Apart(name, stmt, facts.kind(of), function, facts)
+                function, facts = apart.result() if apart.is_possible(of) else (function, facts)
+    return function, facts
+
+
+class _Apart(ir.Rewriter):
+    """The items of the adjoint `name` of a dict of this kind, which one statement makes."""
+
+    def __init__(
+        self, name: str, made: ir.Assign, kind: Kind, function: ir.Function, facts: Facts
+    ) -> None:
+        self.name, self.made, self.kind = name, made, kind
+        self.function, self.facts = function, facts
+        self.items = dict(zip(kind.names, kind.items or (), strict=False))
+        self.known = Analyses(function, facts)
+        self.axes = AxesOf(function, facts)
+        self.names: dict[str, str] = {}
+
+    def is_possible(self, of: str) -> bool:
+        """Whether all items are numbers or arrays, and the adjoint of each is only added to until
+        all are given back."""
+        function, name = self.function, self.name
+        plain = all(
+            k.form in ("number", "array") and k.dtype == "float" for k in self.items.values()
+        )
+        if not plain or not self.items or name in self.known.pinned:
+            return False
+        effects = [effect_of(stmt, self.facts) for stmt in function.body]
+        stays = not any(of in effect.binds | effect.writes for effect in effects)
+        index = fact(ProgramIndex, function)
+        uses = [index.statements[n] for n in index.uses.get(name, ())]
+        *added, last = uses or (self.made,)
+        return (
+            stays
+            and len(index.definitions[name]) == 1
+            and last is function.body[-1]
+            and isinstance(last, ir.Return)
+            and sum(part == ir.Var(name) for part in ir.walk_statement(last)) == 1
+            and all(self._key(stmt) is not None for stmt in added)
+        )
+
+    def _key(self, stmt: ir.Stmt) -> str | None:
+        """The key of the item that a statement adds to."""
+        added = self._added(stmt)
+        return None if added is None else added[0]
+
+    def _added(self, stmt: ir.Stmt) -> tuple[str, ir.Ref, ir.Expr] | None:
+        """The key of the item that a statement adds to, what adds, and what is added."""
+        match stmt:
+            case ir.Update(ir.Index(base, ir.Const(str(key))), op, value):
+                pass
+            case ir.Do(ir.Call(ir.Ref(obj=obj), (base, ir.Const(str(key)), value))) if (
+                obj is add_at and self.facts.real
+            ):
+                op = IADD
+            case _:
+                return None
+        ours = base == ir.Var(self.name) and key in self.items
+        alone = self.name not in ir.names_in(value)
+        return (key, op, value) if ours and alone and op in (IADD, ISUB) else None
+
+    def result(self) -> tuple[ir.Function, Facts]:
+        """The function with a name for each item that something is added to, and what is known."""
+        names, function = Names(all_names(self.function)), self.function
+        stem = self.name.removesuffix("_bar")
+        added = [stmt for stmt in ir.statements(function.body) if self._key(stmt) is not None]
+        keys = dict.fromkeys(map(self._key, added))
+        for key in self.items:
+            if key in keys:
+                own = key.isidentifier() and key not in names  # (no variable is called that)
+                word = key if own else f"{stem}_{key}"
+                self.names[key] = names.fresh(re.sub(r"\W", "_", f"{word}_bar"))
+        first = {self._key(stmt): stmt for stmt in reversed(added)}
+        self.first = {
+            id(stmt) for key, stmt in first.items() if self._may_begin(stmt, self.items[str(key)])
+        }
+        self.begun = {key for key, stmt in first.items() if id(stmt) in self.first}
+        kinds = {name: self.items[key] for key, name in self.names.items()}
+        numbers = {n: FLOAT for n, kind in kinds.items() if kind.form == "number"}
+        facts = replace(
+            self.facts,
+            kinds={**self.facts.kinds, **({} if self.facts.foreign else numbers)},
+            behind={**self.facts.behind, **kinds},
+            floating=self.facts.floating | kinds.keys(),
+        )
+        return self.rewritten(function), facts
+
+    def _may_begin(self, stmt: ir.Stmt, kind: Kind) -> bool:
+        """Whether what is added first is of the shape of an item, and an object of its own."""
+        added = self._added(stmt)
+        if added is None or not any(stmt is s for s in self.function.body):
+            return False
+        axes = self.axes.of(added[2])
+        alike = axes == kind.shape and all(map(is_named, axes or ()))
+        return alike and (self._is_last(stmt, added[2]) or not sources(added[2], self.facts, True))
+
+    def _is_last(self, stmt: ir.Stmt, value: ir.Expr) -> bool:
+        """Whether a name has an object that nothing reads after a statement by another name."""
+        if not isinstance(value, ir.Var):
+            return False
+        sharing, live = self.known.sharing, self.known.live
+        others = {value.name, *sharing.members(value.name)}
+        given = self.known.pinned.union(self.function.param_names, (OUTSIDE,))
+        return not others & given and not any(live.is_live_after(stmt, n) for n in others)
+
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        if stmt is self.made:
+            return [
+                ir.Assign(name, self._zero(key), stmt.origin)
+                for key, name in self.names.items()
+                if key not in self.begun
+            ]
+        added = self._added(stmt)
+        if added is None:
+            return None
+        key, op, value = added
+        if id(stmt) not in self.first:
+            return ir.Update(ir.Var(self.names[key]), op, value, stmt.origin)
+        return ir.Assign(
+            self.names[key], value if op == IADD else ir.Call(NEG, (value,)), stmt.origin
+        )
+
+    def _zero(self, key: str) -> ir.Expr:
+        if self.items[key].form == "number":
+            return ir.Const(0.0)
+        given = self.made.value
+        assert isinstance(given, ir.Call)
+        item = ir.Index(given.args[0], ir.Const(key))
+        return ir.Call(self.facts.numpy_function("zeros_like"), (item,))
+
+    def expression(self, expr: ir.Expr) -> ir.Expr:
+        if expr == ir.Var(self.name):
+            values = (
+                ir.Var(self.names[key]) if key in self.names else self._zero(key)
+                for key in self.items
+            )
+            return ir.Display("dict", tuple(values), tuple(map(ir.Const, self.items)))
+        return ir.rebuild(expr, self.expression)

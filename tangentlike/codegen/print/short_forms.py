@@ -338,6 +338,8 @@ def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -
         return True
     lists = set[str]()
     for statement in ir.statements(function.body):
+        if isinstance(statement, ir.For) and _goes_through(statement, lists):
+            continue
         if isinstance(statement, ir.For):
             numbers = isinstance(statement.iter, ir.Call) and isinstance(statement.iter.fn, ir.Ref)
             if not numbers or isinstance(statement.target, tuple):
@@ -356,6 +358,14 @@ def _shows_containers(function: ir.Function, given: dict[str, ir.Expr | None]) -
                 lists.update(ir.target_names(target))
         if any(_is_of_container(expr, lists) for expr in ir.expressions(statement)):
             return True
+    return False
+
+
+def _goes_through(loop: ir.For, lists: set[str]) -> bool:
+    """Whether a loop takes what is saved in one of these lists."""
+    match loop.iter:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name),)):
+            return obj is reversed and name in lists
     return False
 
 
