@@ -17,6 +17,7 @@ from ..frontend.structures import is_function
 from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
+from ..rules.kinds_of import dim
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
@@ -397,7 +398,7 @@ class _Inference:
         if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
             obj, args = iterable.fn.obj, iterable.args
             if obj is range:
-                return INT
+                return self._counted(args)
             if obj is enumerate and args:
                 return Kind("tuple", items=(INT, self._iterated(args[0])))
             if any(map(ir.is_starred, args)):
@@ -408,6 +409,17 @@ class _Inference:
                 return self._iterated(args[0])
         kind = kind_of(iterable, self.kinds, self.book)
         return UNKNOWN if kind.form == "dict" else item_kind(kind, self.book)
+
+    def _counted(self, bounds: tuple[ir.Expr, ...]) -> Kind:
+        """The kind of the integers of a `range`."""
+        start, end = bounds[:2] if len(bounds) > 1 else (ir.Const(0), *bounds)
+        steps = [literal.value for literal in (start, *bounds[2:]) if isinstance(literal, ir.Const)]
+        ascending = len(steps) == 1 + len(bounds[2:]) and all(
+            type(step) is int and step >= 0 for step in steps
+        )
+        if not ascending or any(map(ir.is_starred, bounds)):
+            return INT
+        return ir.replaced(INT, below=dim(end, lambda e: kind_of(e, self.kinds, self.book)))
 
 
 def _is_loop(stmt: ir.Stmt) -> bool:

@@ -85,6 +85,7 @@ class Kind:
     only, for the tests that it decides. `length` is how many
     items a list or tuple has that one statement makes, and one reads. A value that begins as a
     number which the program states, and is an array of one shape afterwards, has `grown` to that.
+    An integer that a `range` counts up from no less than 0 is `below` this size.
     """
 
     form: str = "unknown"
@@ -102,6 +103,7 @@ class Kind:
     lasting: bool = False
     length: int | None = None
     grown: Shape = None
+    below: Dim = None
 
     @property
     def rank(self) -> int | None:
@@ -185,6 +187,7 @@ class Kind:
             names=self.names if self.names == other.names else (),
             lasting=self.lasting and other.lasting,
             grown=self.grown if self.grown in (other.grown, other.shape) else None,
+            below=self.below if self.below == other.below else None,
         )
 
     def _may_be(self, other: Kind) -> Kind:

@@ -45,7 +45,7 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
         if len(kinds) == 1 and items and all(kind.form == "array" for kind in items):
             parts, kinds = parts * len(items), list(items)  # (a tuple of places has a name)
         return _fancy(base, parts, kinds, kind_of)
-    dims = _basic_dims(base, parts)
+    dims = _basic_dims(base, parts, kind_of)
     if dims is None:
         has_slice = any(isinstance(p, ir.Slice) or p == ir.Const(...) for p in parts)
         return Kind("array" if has_slice else "value", base.dtype, _token(base, parts))
@@ -135,7 +135,7 @@ def _fancy(base: Kind, parts: tuple[ir.Expr, ...], part_kinds: list[Kind], kind_
         taken = _taken(parts[0], part_kinds[0], kind_of)
         if taken is not None and taken[1] <= len(base.shape):
             return Kind("array", base.dtype, (*taken[0], *base.shape[taken[1] :]))
-    joined = _joined(base, parts, part_kinds)
+    joined = _joined(base, parts, part_kinds, kind_of)
     if joined is not None:
         return Kind("array", base.dtype, joined)
     if any(k.form in ("array", "list") for k in part_kinds):
@@ -144,7 +144,7 @@ def _fancy(base: Kind, parts: tuple[ir.Expr, ...], part_kinds: list[Kind], kind_
     return Kind("array" if has_slice else "value", base.dtype)
 
 
-def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind]) -> Shape:
+def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind], kind_of: KindOf) -> Shape:
     """The shape of what arrays of places, side by side, select together (`p[arange(n), labels]`);
     what else there is are slices."""
     places = [i for i, part in enumerate(parts) if not isinstance(part, ir.Slice)]
@@ -160,7 +160,9 @@ def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind]) -> Shape:
         taken = broadcast(taken, kind)
     if not isinstance(taken.shape, tuple) or not taken.shape:
         return None
-    around = [sliced(base.shape[i], p) for i, p in enumerate(parts) if isinstance(p, ir.Slice)]
+    around = [
+        sliced(base.shape[i], p, kind_of) for i, p in enumerate(parts) if isinstance(p, ir.Slice)
+    ]
     return (*around[:first], *taken.shape, *around[first:], *base.shape[len(parts) :])
 
 
@@ -179,7 +181,7 @@ def _taken(part: ir.Expr, kind: Kind, kind_of: KindOf) -> tuple[tuple[Dim, ...],
     return (kind.shape, 1) if kind.dtype == "int" else None
 
 
-def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | None:
+def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> tuple[Dim, ...] | None:
     """Dimensions after integers drop theirs, slices keep one, None adds one."""
     if not isinstance(base.shape, tuple):
         return None
@@ -198,7 +200,7 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
             dims.append(1)
         else:
             if isinstance(part, ir.Slice):
-                dims.append(sliced(base.shape[axis], part))
+                dims.append(sliced(base.shape[axis], part, kind_of))
             axis += 1
     return (*dims, *base.shape[axis:])
 
@@ -206,7 +208,7 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
 # ------------------------------------------------------------------------ sizes of slices
 
 
-def sliced(size: Dim, part: ir.Slice) -> Dim:
+def sliced(size: Dim, part: ir.Slice, kind_of: KindOf | None = None) -> Dim:
     """The size that a slice leaves of an axis; None where a bound is neither a literal nor made
     of names that stand for one number each.
 
@@ -221,6 +223,9 @@ def sliced(size: Dim, part: ir.Slice) -> Dim:
     if size is None or size == MANY:
         return None
     if bounds is None:
+        window = None if kind_of is None else _window(size, part, kind_of)
+        if window is not None:
+            return window
         texts = [bound_text(bound) for bound in (part.lower, part.upper, part.step)]
         return None if None in texts else f"{size}[{':'.join(map(str, texts))}]"
     if isinstance(size, int):
@@ -236,6 +241,102 @@ def sliced(size: Dim, part: ir.Slice) -> Dim:
     if known is None:
         return f"{size}-{dropped}" if dropped else size
     return f"{known['whole']}-{int(known['count']) + dropped}"
+
+
+def _window(size: Dim, part: ir.Slice, kind_of: KindOf) -> Dim:
+    """The size of `x[k : n]`, where k and n are sizes, and of `x[i : i + n - 2]`, where n is that
+    of the axis and a loop counts i up to 2: that of `x[2:]`, at whatever place."""
+    whole, start = _terms_of(size), _terms(part.lower or ir.Const(0), kind_of)
+    end = whole if part.upper is None else _terms(part.upper, kind_of)
+    if whole is None or start is None or end is None or part.step is not None:
+        return None
+    below = {name: _terms_of(kind_of(ir.Var(name)).below) for name in start if name}
+    counted = [(name, size) for name, size in below.items() if size is not None]
+    least = most = start
+    if counted:
+        (name, rounds), *others = counted
+        rest = {other: count for other, count in start.items() if other != name}
+        if others or abs(start[name]) != 1:
+            return None
+        ends = (rest, _plus(rest, _plus(rounds, {"": 1}, -1), start[name]))
+        least, most = ends if start[name] > 0 else ends[::-1]
+    # (It ends within the axis where no less is cut off than stands before the last place.)
+    length = _plus(end, start, -1)
+    room = _plus(_plus(whole, length, -1), most, -1)
+    return _size_of(length) if _is_size(least) and _is_size(room) else None
+
+
+def _is_size(terms: Mapping[str, int]) -> bool:
+    """Whether a sum of sizes is surely not negative."""
+    return all(count >= 0 for count in terms.values())
+
+
+def total_size(sign: int, a: Dim, b: Dim) -> Dim:
+    """The size that a sum or difference of two sizes is.
+
+    >>> total_size(-1, "x.0!", 2), total_size(1, total_size(-1, "x.0!", "k.0!"), 1)
+    ('x.0!-2', '(+k.0!*-1+x.0!*1+1)')
+    """
+    terms = _terms_of(a), _terms_of(b)
+    if terms[0] is None or terms[1] is None:
+        return None
+    return _size_of(_plus(terms[0], terms[1], sign))
+
+
+def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
+    """An integer as a sum: how often each name or size stands in it, by "" the number; None of
+    another form."""
+    match expr:
+        case ir.Call(ir.Ref(obj=operator.add | operator.sub as obj), (a, b), ()):
+            first, second = _terms(a, kind_of), _terms(b, kind_of)
+            if first is None or second is None:
+                return None
+            return _plus(first, second, 1 if obj is operator.add else -1)
+        case ir.Const(int(value)) if type(value) is int:
+            return {"": value}
+    kind = kind_of(expr)
+    if kind.integer and isinstance(expr, ir.Var) and kind.below is not None:
+        return {expr.name: 1}
+    spelt = kind.spells if kind.integer and isinstance(kind.spells, int | str) else None
+    return _terms_of(spelt)
+
+
+_NAMED_SIZE = re.compile(r"[\w.@]+!?")
+_SUM = re.compile(r"\((?P<terms>(\+[\w.@]+!?\*-?\d+)+)(?P<number>[+-]\d+)?\)")
+
+
+def _terms_of(size: Dim) -> dict[str, int] | None:
+    """A size as such a sum."""
+    if size is None or isinstance(size, int):
+        return None if size is None else {"": size}
+    if size != MANY and _NAMED_SIZE.fullmatch(size):
+        return {size: 1}
+    trimmed, summed = TRIMMED.fullmatch(size), _SUM.fullmatch(size)
+    if summed is not None:
+        parts = (term.split("*") for term in summed["terms"][1:].split("+"))
+        return {**{name: int(count) for name, count in parts}, "": int(summed["number"] or 0)}
+    if trimmed is not None and _NAMED_SIZE.fullmatch(trimmed["whole"]):
+        return {trimmed["whole"]: 1, "": -int(trimmed["count"])}
+    return None
+
+
+def _size_of(terms: Mapping[str, int]) -> Dim:
+    """The size that a sum is; None where that is negative."""
+    number = terms.get("", 0)
+    named = {name: count for name, count in sorted(terms.items()) if name and count}
+    if not named:
+        return number if number >= 0 else None
+    if [*named.values()] == [1] and number <= 0:
+        (name,) = named
+        return f"{name}-{-number}" if number else name
+    texts = "".join(f"+{name}*{count}" for name, count in named.items())
+    return f"({texts}{number:+d})" if number else f"({texts})"
+
+
+def _plus(a: Mapping[str, int], b: Mapping[str, int], times: int) -> dict[str, int]:
+    names = {*a, *b}
+    total = {name: a.get(name, 0) + times * b.get(name, 0) for name in names}
+    return {name: count for name, count in total.items() if count}
 
 
 def bound_text(bound: ir.Expr | None) -> str | None:

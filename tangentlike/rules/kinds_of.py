@@ -474,15 +474,16 @@ def shape_given(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
         return (dim(expr, kind_of),)
     if known.form == "tuple":
         if known.items is not None:
-            return tuple(_spelt(item) for item in known.items)
+            return tuple(spelt_size(item) for item in known.items)
         return known.spells if isinstance(known.spells, str) else None
     return None
 
 
 def dim(expr: ir.Expr, kind_of: KindOf) -> Dim:
     """The size that an integer spells: itself, or the symbol for `x.shape[0]`."""
-    return _spelt(kind_of(expr))
+    return spelt_size(kind_of(expr))
 
 
-def _spelt(kind: Kind) -> Dim:
+def spelt_size(kind: Kind) -> Dim:
+    """The same of a kind."""
     return kind.spells if isinstance(kind.spells, (int, str)) and kind.integer else None

@@ -102,7 +102,10 @@ def _reshaped(call, kind_of):
         shape = ir.Display("tuple", shape.items)
     if shape in (ir.Const(-1), ir.Display("tuple", (ir.Const(-1),))):
         return flattened(kind)
-    return Kind("array", kind.dtype, shape_given(shape, kind_of))
+    given = shape_given(shape, kind_of)
+    if isinstance(given, tuple):  # (`n - 2` may be -1, which asks for another size)
+        given = tuple(None if isinstance(d, str) and "-" in d else d for d in given)
+    return Kind("array", kind.dtype, given)
 
 
 # ------------------------------------------------------------------------ reshape, ravel
