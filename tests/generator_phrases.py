@@ -55,6 +55,19 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("<Y> = q if all((q := x1) < <S> for x1 in <V> if x1 > -2.0) else q * <T>",),
     # windows
     (
+        "p = len(<V>) - 1",
+        "q = np.zeros(p)",
+        "for k1 in range(2):",
+        "    q += <V>[k1 : k1 + p] * <S>",
+        "<Y> = np.sum(np.sin(q)) * 0.3",
+    ),
+    (
+        "p, q = len(<V>), <V>[2:].copy()",
+        "for k1 in range(2):",
+        "    q -= <S> * <V>[1 - k1 : p - 1 - k1]",
+        "<Y> = np.sum(q * q) * 0.2",
+    ),
+    (
         "p = collections.deque(maxlen=2)",
         "for x1 in <V>:",
         "    p.append(x1 * <S>)",
