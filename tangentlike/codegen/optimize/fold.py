@@ -67,7 +67,8 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
 def write_out_compositions(function: ir.Function, facts: Facts) -> ir.Function:
     """`logistic(1, m)` -> `1 / (1 + np.exp(m))` and `log_ratio(a, b)` -> `np.log(a / b)`, now that
     their derivatives are made."""
-    if not any(ref.obj in _COMPOSITIONS for ref in fact(references, function)):
+    named = fact(references, function)
+    if not any(ref.obj is known for ref in named for known in _COMPOSITIONS):
         return function
 
     def written(expr: ir.Expr) -> ir.Expr:
