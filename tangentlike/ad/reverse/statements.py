@@ -305,14 +305,13 @@ class Statements:
 
     def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
         """`a, b = t` reversed: `t_bar = [a_bar, b_bar]` where nothing was added to it so far (of a
-        vector, `np.array([a_bar, b_bar], t.dtype)`), else `t_bar[0] += a_bar; t_bar[1] += b_bar`.
+        vector, `np.array([a_bar, b_bar])`), else `t_bar[0] += a_bar; t_bar[1] += b_bar`.
         """
         if base not in self.active:
             return
         if not keys and self._are_entries(target, base) and not self.adjoints.present(base):
             entries = self._handed_over(ir.target_names(target))
-            dtype = ir.Attribute(ir.Var(base), "dtype")
-            vector = ir.Call(self.context.numpy("array"), (entries, dtype))
+            vector = ir.Call(self.context.numpy("array"), (entries,))
             self.adjoints.contribute(base, vector)
             return
         if not keys and self._is_all_of(target, base):
