@@ -612,9 +612,20 @@ class _Repeating(Asking):
             case ir.Attribute(base=ir.Var(base), name="T"):
                 return self.facts.kind(base).form == "array" and not self.facts.by_identity
             case ir.Call(fn=ir.Ref(text=text, obj=obj)) if text in _COUNTING or obj is len:
-                return kind.form == "number" and kind.discrete
+                counts = kind.form == "number" and kind.discrete
+                return counts or self._is_of_one_operation(stmt)
             case _:
-                return False
+                return self._is_of_one_operation(stmt)
+
+    def _is_of_one_operation(self, stmt: ir.Assign) -> bool:
+        """`shape - 1.0`, of numbers: outside of loops it costs nothing to compute it twice."""
+        match stmt.value:
+            case ir.Call(fn=ir.Ref(text=text), args=(a, b)) if text in (*_COUNTING, "**"):
+                number = self.facts.kind(str(stmt.target)).form == "number"
+                named, literal = (b, a) if isinstance(a, ir.Const) else (a, b)
+                plain = isinstance(named, ir.Var) and isinstance(literal, ir.Const)
+                return plain and number and self.indentation == 4 and not self.facts.by_identity
+        return False
 
     def _is_view(self, expr: ir.Expr) -> bool:
         """`u[1:-1, :-2]` or `m[:, None]` of an array: nothing is computed to read it again."""
@@ -640,7 +651,8 @@ class _Repeating(Asking):
         name, left = str(stmt.target), 0
         readers = [s for s in readers if name in effect_of(s, self.facts).reads]
         if not self._is_factor(stmt):
-            if name not in self.facts.temporaries and len(readers) > _FEW:
+            many = len(readers) > _FEW
+            if many and (name not in self.facts.temporaries or self._is_of_one_operation(stmt)):
                 return False
             return not any(self._outgrows(s, {name: stmt.value}) for s in readers)
         for reader in readers:
@@ -689,7 +701,7 @@ class _Repeating(Asking):
         effect = expr_effect(stmt.value, self.facts)
         if not effect.silent:
             return None
-        loads = not isinstance(stmt.value, ir.Call)
+        loads = not isinstance(stmt.value, ir.Call) or self._is_of_one_operation(stmt)
         readers, at = 0, position
         last = position
         while self.live.is_live_after(block[at], name):
