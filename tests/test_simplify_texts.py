@@ -841,3 +841,31 @@ def test_arrays_of_one_number_are_not_made(fn, args, written, not_written):
     assert value == pytest.approx(same, rel=1e-14)
     for got, want in zip(grads, others, strict=True):
         assert np.allclose(got, want, rtol=1e-14)
+
+
+def test_a_factor_of_all_terms_stands_before_their_sum():
+    def spread(x):
+        d = x[:, None, :] - x[None, :, :]
+        return np.sum(np.sqrt(np.sum(d * d, axis=2) + 1.0))
+
+    x = RNG.random((4, 3))
+    df = tl.grad(spread, example=(x,))
+    assert " (np.einsum('ij,ijk->ik'" in df.source and df.source.count("2.0 *") < 2, df.source
+    tl.check_grads(spread, (x,), order=2)
+
+
+def test_one_operation_of_a_number_and_a_literal_has_no_name():
+    def blended(t, u, v):
+        return np.sum((1.0 - t) * u * v) + t * np.sum(v)
+
+    def in_a_loop(t, n):
+        y = 0.0
+        for _ in range(n):
+            y = y * (1.0 - t) + t * t
+        return y
+
+    args = 0.3, RNG.random(3), RNG.random(3)
+    df = tl.grad(blended, wrt=(0, 1), example=args)
+    assert df.source.count("(1.0 - t)") == 2 and "difference" not in df.source, df.source
+    tl.check_grads(blended, args, order=2)
+    tl.check_grads(in_a_loop, (0.3, 4), order=2)

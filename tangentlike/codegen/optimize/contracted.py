@@ -31,7 +31,18 @@ from ...ir.names import Names
 from ...rules.index_kinds import index_kind, key_parts
 from ...runtime import add_at, cholesky_bar, inverse_of_lower
 from .accumulate import IADD, ISUB
-from .algebra import MUL, Product, build, build_sum, is_operation, ordered, product_of, terms_of
+from .algebra import (
+    ADD,
+    MUL,
+    SUB,
+    Product,
+    build,
+    build_sum,
+    is_operation,
+    ordered,
+    product_of,
+    terms_of,
+)
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name
@@ -132,6 +143,7 @@ class _Contracting(Asking):
             return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
         if stmt.origin.role in _DERIVED:
             stmt = ir.map_statement(stmt, expr=lambda e: self._numbers_first(self._dot(e)))
+            stmt = ir.map_statement(stmt, expr=self._factor_first)
         return (stmt,)
 
     # ------------------------------------------------------------------- sums of products
@@ -270,6 +282,21 @@ class _Contracting(Asking):
         if product.divisors or early or not arrays or len(numbers) + stated < 2:
             return expr
         return build(Product(product.coefficient, (*numbers, *arrays)), lambda e: True)
+
+    def _factor_first(self, expr: ir.Expr) -> ir.Expr:
+        """`2.0 * (a - b)` for `2.0 * a - 2.0 * b`."""
+        terms = terms_of(expr) if is_operation(expr, ADD) or is_operation(expr, SUB) else []
+        factors = {abs(term.coefficient) for term in terms}
+        if len(terms) < 2 or len(factors) > 1 or not all(term.factors for term in terms):
+            return expr
+        (factor,) = factors
+        if type(factor) is not float or factor == 1:
+            return expr
+        signed = [
+            dataclasses.replace(term, coefficient=1 if term.coefficient > 0 else -1)
+            for term in terms
+        ]
+        return ir.Call(MUL, (ir.Const(factor), build_sum(signed, lambda e: True)))
 
     def _are_alike(self, first: ir.Expr, second: ir.Expr) -> bool:
         """Whether two factors surely have one shape, as no axis of the one is missing, or of
