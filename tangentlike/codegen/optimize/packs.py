@@ -517,12 +517,13 @@ def gone_through(function: ir.Function, facts: Facts) -> ir.Function:
         return function
     side = _Side(function, facts)
     live = Analyses(function, facts).live
-    loops = {id(f): f for f in (_through(s, side, live) for s in sorted(stacks)) if f}
-    instead = {id(old): new for old, new in loops.values()}
-    if not instead:
+    found = (_through(stack, side, live) for stack in sorted(stacks))
+    loops = {id(old): (old, new) for old, new in filter(None, found)}
+    if not loops:
         return function
-    made = ir.with_body(function, ir.rewrite(function.body, lambda s: instead.get(id(s))))
-    return _without_counts(made, {n for old, _ in loops.values() for n in ir.names_in(old.iter)})
+    body = ir.rewrite(function.body, lambda s: loops[id(s)][1] if id(s) in loops else None)
+    counts = {name for old, _ in loops.values() for name in ir.names_in(old.iter)}
+    return _without_counts(ir.with_body(function, body), counts)
 
 
 def _through(stack: str, side: _Side, live: Liveness) -> tuple[ir.For, ir.For] | None:
