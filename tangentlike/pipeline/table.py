@@ -32,7 +32,7 @@ from ..ad.reverse.statements import updates_as_stores
 from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.methods import Methods
 from ..codegen.optimize import PASSES
-from ..codegen.optimize.packs import saved_together
+from ..codegen.optimize.packs import gone_through, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import emit, load
 from ..frontend.lower import check
@@ -144,6 +144,7 @@ STAGES: tuple[Stage, ...] = (
             simplified_pairs,
             without_repeats,
             saved_together,
+            gone_through,
         ),
         requires=("derivative",),
         makes=("short",),
