@@ -655,8 +655,7 @@ class Derivation:
                 found, self.better = run(better), better
                 return found
         if refusal.of_names and self._has_identity:
-            with contextlib.suppress(TangentlikeError):
-                return run(self.by_identity)
+            return run(self.by_identity)  # (what that refuses is what there is to say)
         raise refusal
 
     def pulled_back(self, backward: Callable[..., Any], tape: Any, seed: Any) -> Any:
