@@ -72,6 +72,8 @@ ITERATED = Subject(
         ),
         ("for k1 in MADE['shuffled']:", "    <S> = <S> * <V>[k1] + 0.2 * <S>"),
         ("<Y> = np.prod([<V>[k1] + 1.0 for k1 in MADE['places']()])",),
+        ("p = iter(<V> * <S>)", "q = list(zip(p, p))", "<Y> = q[0][1] * q[1][0]"),
+        ("p = iter(<V>)", "q = zip(p, p)", "for x1, x2 in q:", "    <S> = <S> * x1 + 0.2 * x2"),
     ),
     (
         ("itertools.", "import itertools\n"),

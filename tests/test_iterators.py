@@ -595,3 +595,51 @@ def test_a_zip_makes_the_items_that_python_makes(f: Any) -> None:
     written = Total()
     value = f(x, written) * written.all
     assert tl.value_and_grad(both)(x)[0] == pytest.approx(value)
+
+
+def pairs_listed(x: Any) -> Any:
+    rest = iter(x[0] * x[1])
+    pairs = list(zip(rest, rest))
+    return sum(a * b**2 for a, b in pairs)
+
+
+def pairs_named(x: Any) -> Any:
+    rest, s = iter(np.ravel(x)), 0.0
+    pairs = enumerate(zip(rest, rest))
+    for k, (a, b) in pairs:
+        s = s + a * b**2 * (k + 1)
+    return s
+
+
+def pairs_sorted(x: Any) -> Any:
+    rest = reversed(list(np.ravel(x)))
+    return sum(a * b**2 for a, b in sorted(zip(rest, rest)))
+
+
+def pairs_of_pairs(x: Any) -> Any:
+    rest = zip(x[0], x[1])
+    pairs = tuple(zip(rest, rest))
+    return pairs[0][0][0] * pairs[0][1][1] ** 2
+
+
+def with_another_between(x: Any) -> Any:
+    rest, s = iter(np.ravel(x)), 0.0
+    for a, b, c in zip(rest, x[1], rest):
+        s = s + a * b * c**2
+    return s
+
+
+PAIRS = (pairs_listed, pairs_named, pairs_sorted, pairs_of_pairs)
+
+
+@pytest.mark.parametrize("f", PAIRS, ids=lambda f: f.__name__)
+def test_an_iterator_beside_itself(f: Callable[..., Any]) -> None:
+    """Each went through what the iterator is of by itself: wrong gradients."""
+    tl.check_grads(f, (X,), order=2)
+
+
+def test_an_iterator_beside_itself_and_something_else() -> None:
+    f = with_another_between
+    for derive in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="what a loop leaves of it"):
+            derive()

@@ -88,7 +88,7 @@ def iterators_desugared(lowered: Lowered) -> Lowered:
     every = list(ir.statements(lowered.function.body))
     if not any(_iterator(stmt) or generator_call(stmt) or _of_iter(stmt) for stmt in every):
         return lowered
-    lowered = _taken_in_parts(lowered, every)
+    lowered = _taken_in_parts(lowered)
     every = list(ir.statements(lowered.function.body))
     index = fact(ProgramIndex, lowered.function)
     names = names_of(lowered.function)
@@ -99,7 +99,8 @@ def iterators_desugared(lowered: Lowered) -> Lowered:
     function = ir.with_body(lowered.function, body)
     if desugaring.steps:  # (a loop without an end: what was bound before it may reach nothing now)
         function = split_names(function)
-    return dataclasses.replace(lowered, function=function)
+    # (What goes through an iterator made by another one is a loop over that by now: `zip(it, it)`.)
+    return _taken_in_parts(dataclasses.replace(lowered, function=function))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -124,9 +125,10 @@ def _of_iter(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
+def _taken_in_parts(lowered: Lowered) -> Lowered:
     """The function with lists for iterators that are taken in parts, where nothing tells when
     their items are made."""
+    every = list(ir.statements(lowered.function.body))
     index, names = fact(ProgramIndex, lowered.function), names_of(lowered.function)
     desugaring = _Desugaring(every, index, names, original=lowered.original)
     chosen = {
@@ -144,7 +146,9 @@ def _taken_in_parts(lowered: Lowered, every: list[ir.Stmt]) -> Lowered:
         return _taking(stmt, found.pop(), names) if found else stmt
 
     made = set[str]()
-    return lowered.with_body(ir.rewrite(lowered.function.body, after=statement), made)
+    return _taken_in_parts(
+        lowered.with_body(ir.rewrite(lowered.function.body, after=statement), made)
+    )
 
 
 def _all_items(stmt: ir.Assign, desugaring: _Desugaring, made: set[str]) -> ir.Instead:

@@ -7,6 +7,7 @@ import builtins
 import dataclasses
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -53,7 +54,8 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         if name is None or not taking:
             return None
         here = any(later is taking[0] for later in index.following(stmt))
-        if len(taking) > 1 or name in others or not here:
+        taken = Counter(part for loop in taking for part in ir.walk(loop.iter))  # (`zip(it, it)`)
+        if taken[ir.Var(name)] > 1 or name in others or not here:
             raise UnsupportedError(
                 f"`{name}` is an iterator, and what a loop leaves of it is read later",
                 stmt.origin.place,
