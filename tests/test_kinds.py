@@ -325,7 +325,10 @@ def test_examples_give_ranks_and_symbols() -> None:
     assert found["one"].shape == (1, "w.1!")
     assert found["flag"].dtype == "bool" and found["k"] == INT
     assert found["layers"].item is not None and found["layers"].item.form == "array"
-    assert found["p"].items == (FLOAT, INT) and found["d"].item == FLOAT
+    assert found["p"].items == (FLOAT, INT)
+    assert (found["d"].names, found["d"].items) == (("a",), (FLOAT,))
+    many = kinds_from_example({"d": {f"k{n}": 1.0 for n in range(9)}})["d"]
+    assert (many.names, many.item) == ((), FLOAT)
     assert found["name"].discrete and found["z"].dtype == "complex"
 
 

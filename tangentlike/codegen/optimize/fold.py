@@ -42,7 +42,7 @@ from .facts import Facts, numpy_name, runtime_name
 from .shapes import AxesOf, is_number, of_same_shape
 from .sharing import is_float, sources
 
-_ARITHMETIC = frozenset(ref.text for ref in (ADD, SUB, MUL, NEG, DIV))
+_ARITHMETIC = (ADD, SUB, MUL, NEG, DIV)
 _MATMUL = ir.Ref("@", operator.matmul)
 _POWER = ir.Ref("**", operator.pow)
 _LOOKED_THROUGH = (operator.pow, np.where, np.outer)
@@ -249,15 +249,8 @@ class _Fold(Asking):
             case _:
                 return expr
         new = self._arguments(expr)
-        if fn.text in _ARITHMETIC:
-            quotient = self._quotient(new) if fn == DIV else new
-            if not isinstance(quotient, ir.Call):
-                return quotient
-            new = quotient
-            if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
-                return self._product(new)
-            if fn in (ADD, SUB) and len(new.args) == 2:
-                return self._sum(new)
+        if fn in _ARITHMETIC and len(new.args) == (1 if fn == NEG else 2):
+            return self._arithmetic(new)
         if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
             return new.args[0] if self.floating(new.args[0]) else new
         name = numpy_name(fn.obj)
@@ -278,6 +271,12 @@ class _Fold(Asking):
         if fn.obj is np.where and len(new.args) == 3:
             return self._chosen(new)
         return self._helper(new, runtime_name(fn.obj))
+
+    def _arithmetic(self, call: ir.Call) -> ir.Expr:
+        if call.fn in (ADD, SUB):
+            return self._sum(call)
+        made = self._quotient(call) if call.fn == DIV else call
+        return self._product(made) if isinstance(made, ir.Call) else made
 
     def _quotient(self, call: ir.Call) -> ir.Expr:
         """`c / x` for `np.full_like(x, c) / x`, 1.0 for `c / c`, c a number."""
