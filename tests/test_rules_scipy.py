@@ -392,6 +392,7 @@ PROGRAMS = {
     "hilbert": lambda x: np.abs(signal.hilbert(x, axis=0)),
     "hilbert of a length": lambda x: np.abs(signal.hilbert(x, 7)),
     "sosfilt": lambda x: signal.sosfilt(SECTIONS, x, axis=0),
+    "sosfilt of a list": lambda x: signal.sosfilt([[0.1, x[0, 0], 0.1, 1.0, -0.5, 0.2]], x),
     "stft": lambda x: np.abs(signal.stft(x, nperseg=3)[2]),
     "stft of a length": lambda x: signal.stft(x, nperseg=4, nfft=6, boundary=None)[2].imag,
     "istft": lambda x: signal.istft(x * (1.0 + 0.5j), noverlap=2, window="hamming")[1],

@@ -405,6 +405,7 @@ def signal_hilbert(x, N=None, axis=-1):
 def signal_sosfilt(sos, x, axis=-1, zi=None):
     if zi is not None:
         raise NotDifferentiated("sosfilt has no derivative rule with zi=")
+    sos = np.asarray(sos)
     for place in range(len(sos)):
         x = scipy.signal.lfilter(sos[place, :3], sos[place, 3:], x, axis)
     return x
