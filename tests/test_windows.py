@@ -91,7 +91,18 @@ def test_a_window_is_as_long_as_what_it_is_added_to(name):
     tl.check_grads(fn, args, wrt=(0, 1), order=2)
 
 
-@pytest.mark.parametrize("fn", [beyond_the_end, stepping_out])
+def shorter_in_each_round(x, w):
+    n, m = len(x), len(w)
+    y = 0.0
+    for i in range(2):
+        z = w[0] * x[m : n - i] * x[m + i :]
+        y = y + z[-1:] * z
+        if len(z) == 4:
+            y = y[:1]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("fn", [beyond_the_end, stepping_out, shorter_in_each_round])
 def test_a_window_may_end_beyond_the_axis(fn):
     args = _RNG.random(6), _RNG.random(1)
     tl.check_grads(fn, args, wrt=(0, 1), order=2)
@@ -150,6 +161,9 @@ LENGTHS = {
     "downwards below zero": (ir.Slice(_minus(_number(1), _I), _minus(_N, _I)), None),
     "two loops": (ir.Slice(_plus(_I, _J), _plus(_I, _plus(_J, _N))), None),
     "any number": (ir.Slice(_ANY, _plus(_ANY, _number(2))), None),
+    "shorter in each round": (ir.Slice(_K, _minus(_N, _I)), None),
+    "from the start": (ir.Slice(None, _minus(_N, _I)), None),
+    "to the end": (ir.Slice(_I), None),
     "with a step": (ir.Slice(_K, _N, _number(2)), None),
 }  # fmt: skip
 

@@ -250,18 +250,18 @@ def _window(size: Dim, part: ir.Slice, kind_of: KindOf) -> Dim:
     end = whole if part.upper is None else _terms(part.upper, kind_of)
     if whole is None or start is None or end is None or part.step is not None:
         return None
-    below = {name: _terms_of(kind_of(ir.Var(name)).below) for name in start if name}
-    counted = [(name, size) for name, size in below.items() if size is not None]
-    least = most = start
-    if counted:
-        (name, rounds), *others = counted
-        rest = {other: count for other, count in start.items() if other != name}
-        if others or abs(start[name]) != 1:
+    length, least, most = _plus(end, start, -1), start, start
+    counted = [name for name in start if name.startswith(_COUNTED)]
+    if any(name.startswith(_COUNTED) for name in length) or len(counted) > 1:
+        return None  # (another one in each round)
+    for name in counted:
+        rounds = _terms_of(kind_of(ir.Var(name.removeprefix(_COUNTED))).below)
+        if rounds is None or abs(start[name]) != 1:
             return None
+        rest = {other: count for other, count in start.items() if other != name}
         ends = (rest, _plus(rest, _plus(rounds, {"": 1}, -1), start[name]))
         least, most = ends if start[name] > 0 else ends[::-1]
     # (It ends within the axis where no less is cut off than stands before the last place.)
-    length = _plus(end, start, -1)
     room = _plus(_plus(whole, length, -1), most, -1)
     return _size_of(length) if _is_size(least) and _is_size(room) else None
 
@@ -284,8 +284,8 @@ def total_size(sign: int, a: Dim, b: Dim) -> Dim:
 
 
 def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
-    """An integer as a sum: how often each name or size stands in it, by "" the number; None of
-    another form."""
+    """An integer as a sum: how often each size, or what a loop counts, stands in it, by "" the
+    number; None of another form."""
     match expr:
         case ir.Call(ir.Ref(obj=operator.add | operator.sub as obj), (a, b), ()):
             first, second = _terms(a, kind_of), _terms(b, kind_of)
@@ -296,11 +296,12 @@ def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
             return {"": value}
     kind = kind_of(expr)
     if kind.integer and isinstance(expr, ir.Var) and kind.below is not None:
-        return {expr.name: 1}
+        return {_COUNTED + expr.name: 1}
     spelt = kind.spells if kind.integer and isinstance(kind.spells, int | str) else None
     return _terms_of(spelt)
 
 
+_COUNTED = "round "  # before the name of what a loop counts
 _NAMED_SIZE = re.compile(r"[\w.@]+!?")
 _SUM = re.compile(r"\((?P<terms>(\+[\w.@]+!?\*-?\d+)+)(?P<number>[+-]\d+)?\)")
 
