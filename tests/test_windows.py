@@ -92,13 +92,11 @@ def test_a_window_is_as_long_as_what_it_is_added_to(name):
 
 
 def shorter_in_each_round(x, w):
-    n, m = len(x), len(w)
+    n = len(x)
     y = 0.0
     for i in range(2):
-        z = w[0] * x[m : n - i] * x[m + i :]
-        y = y + z[-1:] * z
-        if len(z) == 4:
-            y = y[:1]
+        z = w[0] * x[4 : n - i]
+        y = y + z * z
     return np.sum(y * y)
 
 
