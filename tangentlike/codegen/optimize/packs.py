@@ -484,7 +484,8 @@ class _Edits(ir.Rewriter):
 # stack: `for u, x in reversed(saved)` for `for _ in reversed(range(n)): u, x = saved.pop()`.
 #
 # Every value that is pushed is popped once. A loop that pops in each round, and has no other loop
-# around it since the stack was made, has as many rounds as there are values.
+# around it since the stack was made, has as many rounds as there are values. One that keeps rows of
+# its own pops: what is taken back goes as these come.
 
 
 def gone_through(function: ir.Function, facts: Facts) -> ir.Function:
@@ -548,7 +549,7 @@ def _through(stack: str, side: _Side, live: Liveness) -> tuple[ir.For, ir.For] |
         and not names & side.pinned
         and min(before, default=0) >= index.positions[index.number(pop)]
         and counted
-        and not any(counted in ir.reads(stmt) for stmt in ir.statements(loop.body))
+        and not any(counted in ir.reads(stmt) or is_push(stmt) for stmt in ir.statements(loop.body))
         and not live.is_live_after(loop, counted)
     ):
         return None
