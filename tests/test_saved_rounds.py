@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -105,7 +107,9 @@ TAKEN = {
 def test_a_loop_goes_through_what_is_saved(name, example):
     fn, args, line, absent = THROUGH[name]
     df = tl.grad(fn, example=args) if example else tl.grad(fn)
-    assert line in df.source and absent not in df.source.split("# adjoint")[-1], df.source
+    if example:
+        assert line in df.source and absent not in df.source.split("# adjoint")[-1], df.source
+    assert "saved" in df.source.split(" in reversed(")[1].split(")")[0], df.source
     tl.check_grads(fn, args, order=2)
 
 
@@ -169,7 +173,7 @@ APART = {
     "layer": (layer, _PARAMS, "return {'w': x.T @ total_bar, 'b': np.sum(total_bar, axis=0), "),
     "in_a_loop": (in_a_loop, _PARAMS, "return {'w': w_bar, 'b': b_bar, 'scale': 0.0}"),
     "summed": (summed, _PARAMS, "return {'w': np.zeros_like(params['w']), 'b': b_bar, 'scale': "),
-    "with_names": (with_names, _WORDS, "{'two words': params_two_words_bar, 'w': "),
+    "with_names": (with_names, _WORDS, "return {'two words': w_bar * x, 'w': "),
     "in_a_branch": (in_a_branch, _PARAMS, "'b': b_bar, 'scale': 0.0}"),
     "written_inside": (written_inside, _PARAMS, None),
     "handed_over": (handed_over, _PARAMS, None),
@@ -189,6 +193,11 @@ def test_the_adjoint_of_a_dict_is_written_out(name):
 
 def test_other_keys_have_another_derivative():
     df = tl.grad(layer, example=(_PARAMS, _X))
+    for text in (df.source, df.__tangentlike__.derive().standalone()):  # (as files of their own)
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        with pytest.raises(TypeError, match="made for"):
+            namespace[df.__name__]({**_PARAMS, "unused": 1.0}, _X)
     more = df({**_PARAMS, "unused": 1.0}, _X)
     assert more.keys() == {*_PARAMS, "unused"} and more["unused"] == 0.0
     single = {**_PARAMS, "b": _PARAMS["b"].astype(np.float32)}

@@ -590,8 +590,8 @@ EXPERT = {
     scored: ((RNG.random((3, 4)), RNG.random((5, 4)), RNG.random((5, 2))), "/ sqrt @ K "),
     decayed: (
         (dict.fromkeys(("A", "tau", "w", "c"), 0.7), RNG.random(5), RNG.random(5)),
-        "p_bar['c'] += np.sum(",
-        "p_bar['tau'] -= np.sum(",
+        "c_bar = np.sum(",
+        "'tau': tau_bar, 'w': w_bar, 'c': c_bar}",
     ),
     hunted: ((RNG.random(4), RNG.random((5, 2)), 0.1), "z_bar[i, 1] += v_bar", "d_bar -= "),
     classified: (

@@ -406,7 +406,7 @@ def described(kind: Kind) -> str:
     >>> described(Kind("array", "int", ("x.0!", "n!")))
     'int[:, n]'
     >>> described(Kind("dict", items=(FLOAT, UNKNOWN), names=("rate", "kind")))
-    'dict(rate: float)'
+    'dict(rate: float, kind: object)'
     """
     dtype = "number" if kind.dtype == "?" else kind.dtype
     if kind == NOTHING:
@@ -424,6 +424,9 @@ def described(kind: Kind) -> str:
     if kind.form == "object" or kind.has_methods:
         classes = kind.among or (kind,)
         return " | ".join(map(_described_object, classes))
+    if kind.names and kind.form == "dict":  # (which has no others)
+        entries = zip(kind.names, map(described, kind.items or ()), strict=True)
+        return f"dict({', '.join(map(': '.join, entries))})"
     if kind.names:
         return _described_fields(kind.form, zip(kind.names, kind.items or (), strict=True))
     if kind.form in ("list", "dict", "tuple"):

@@ -145,6 +145,8 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     if bracket == "(":
         if name not in ("dict", "tuple", "object", type(x).__name__):
             return False
+        if name == "dict" and not (isinstance(x, dict) and len(x) == len(inside)):
+            return False  # (it has these keys, and no others)
         return all(_holds(x, *part.partition(": ")[::2], sizes) for part in inside)
     if name in _CONTAINERS:
         items = x.values() if isinstance(x, dict) else x

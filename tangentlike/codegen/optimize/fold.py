@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,7 +39,7 @@ from .algebra import (
 from .analyses import TAKEN, ZERO, Asking, of_facts
 from .effects import effect_of, is_pure, own_effect
 from .facts import Facts, numpy_name, runtime_name
-from .shapes import AxesOf, is_number, of_same_shape
+from .shapes import AxesOf, Shapes, is_number, of_same_shape
 from .sharing import is_float, sources
 
 _ARITHMETIC = (ADD, SUB, MUL, NEG, DIV)
@@ -101,12 +101,24 @@ class _Fold(Asking):
         super().__init__(function, facts)
         self.zeros = self._zeros()
         known = (self.shapes, self.zeros, self.defined)
-        (shapes, zeros, defined), self.settled = facts.cache.get(_Fold, (known, dict[int, Any]()))
-        if not (self.shapes.is_within(shapes) and self.zeros <= zeros) or not (
-            self.defined is defined or self.defined.items() <= defined.items()
-        ):
-            self.settled = {}
+        before, self.settled = facts.cache.get(_Fold, (known, dict[int, Any]()))
+        if before is not known and (told := self._told_since(*before)):
+            self.settled = {
+                key: node for key, node in self.settled.items() if told.isdisjoint(_names_of(node))
+            }
         facts.cache[_Fold] = (known, self.settled)
+
+    def _told_since(
+        self, shapes: Shapes, zeros: frozenset[str], defined: Mapping[str, ir.Call]
+    ) -> frozenset[str]:
+        """The names of which more, or something else, is known than there was."""
+        told = {*self.shapes.told_since(shapes), *(self.zeros - zeros)}
+        if self.defined is not defined:
+            told |= {n for n, value in self.defined.items() if defined.get(n) is not value}
+            for name, value in self.defined.items():  # (in order: later ones are made of earlier)
+                if not told.isdisjoint(ir.names_in(value)):
+                    told.add(name)
+        return frozenset(told)
 
     def _zeros(self) -> frozenset[str]:
         """Arrays of zeros that nothing but zeros is stored into: adjoints of what is written anew
@@ -856,6 +868,11 @@ def _within_brackets(term: Product) -> list[Product]:
 
 def _scaled(product: Product, number: float) -> Product:
     return replace(product, coefficient=product.coefficient * number)
+
+
+def _names_of(node: Any) -> frozenset[str]:
+    """The names in a statement, or in an expression."""
+    return ir.reads(node).union(ir.binds(node)) if hasattr(node, "origin") else ir.names_in(node)
 
 
 def zeroed(stmt: ir.Stmt) -> ir.Expr | None:

@@ -172,7 +172,7 @@ class _Sharing(Asking):
             def replaced(expr: ir.Expr) -> ir.Expr:
                 return self._divided(expr, name, over.name, under)
 
-            self._rewrite(at + 1, replaced, name, read, out)
+            self._rewrite(at + 1, replaced, name, read, out, over.name)
 
     def _changes(self, stmt: ir.Stmt, read: Effect, name: str = "") -> bool:
         """Whether a statement changes a value that is read so, or what a name stands for; or what
@@ -190,14 +190,17 @@ class _Sharing(Asking):
         name: str,
         read: Effect,
         out: list[ir.Stmt],
+        of: str = "",
     ) -> None:
-        """Rewrite the statements up to the first that changes the value or what it is of."""
+        """Rewrite the statements (those that read a name, if one is given) up to the first that
+        changes the value or what it is of."""
         for at in range(start, len(out)):
             stmt = out[at]
             changes = self._changes(stmt, read, name)
             if ir.is_compound(stmt) and changes:
                 return
-            (out[at],) = ir.rewrite((stmt,), after=lambda s: self._reading(s, replaced, name))
+            if not of or ir.is_compound(stmt) or of in ir.reads(stmt):
+                (out[at],) = ir.rewrite((stmt,), after=lambda s: self._reading(s, replaced, name))
             if changes:
                 return
 

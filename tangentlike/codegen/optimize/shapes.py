@@ -56,9 +56,11 @@ class Shapes:
                         if shape is not None and (not updates[name] or _is_new_array(value)):
                             self._names[name] = shape
 
-    def is_within(self, other: Shapes) -> bool:
-        """Whether whatever is known here is known in the same way there."""
-        return self._names.items() <= other._names.items()
+    def told_since(self, other: Shapes) -> Iterable[str]:
+        """The names of whose shapes more, or something else, is known here than there."""
+        if self is other:
+            return ()
+        return [n for n, shape in self._names.items() if other._names.get(n) != shape]
 
     def sized(self, function: ir.Function, facts: Facts) -> dict[str, str]:
         """For temporaries of a function, a name of the same shape that is bound earlier, and is not
