@@ -32,7 +32,7 @@ def copied_with(function: Function, found: Reaching, names: Names) -> tuple[Func
 
 def _copy(loop: For, escaping: frozenset[str], names: Names) -> For:
     fresh = {
-        name: names.fresh(f"{name}_it")
+        name: names.fresh(f"{name}_it" if name.strip("_") else "k")
         for name in dict.fromkeys(ir.target_names(loop.target))
         if name in escaping
     }
