@@ -262,7 +262,7 @@ COUNTS = [("poisson", (), 2), ("bernoulli", (), 0), ("binom", (5,), 1), ("geom",
 COUNTS += [("nbinom", (3.5,), 1)]
 
 
-@pytest.mark.parametrize(("name", "n", "k"), COUNTS)
+@pytest.mark.parametrize(("name", "n", "k"), one_in(3, [pytest.param(*c) for c in COUNTS], 1))
 def test_counts(name, n, k):
     for method in ("logpmf", "pmf", "cdf", "sf", "logcdf", "logsf"):
         fn = getattr(getattr(stats, name), method)
@@ -649,7 +649,7 @@ def fit_given_back(x):
     return np.sum(np.array(stats.pearsonr(POINTS, x)))
 
 
-@pytest.mark.parametrize("program", [fit_given_on, fit_by_name, fit_given_back])
+@pytest.mark.parametrize("program", one_in(3, [fit_given_on, fit_by_name, fit_given_back], 1))
 def test_results_with_fields_wherever_they_go(program):
     tl.check_grads(program, (np.array([1.2, 0.7, 2.1]),), order=2)
 
