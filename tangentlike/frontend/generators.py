@@ -296,7 +296,7 @@ def _enumerated(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside 
 def _zipped(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | None:
     found = [n for n, column in enumerate(args) if gives_generated(column)]
     others = [column.fn for column in args if isinstance(column, Call)]
-    if any(getattr(fn, "obj", None) in _ENDLESS for fn in others if isinstance(fn, Ref)):
+    if any(fn.obj is endless for fn in others if isinstance(fn, Ref) for endless in _ENDLESS):
         return None
     if len(found) != 1 or any(map(ir.is_starred, args)):
         return None

@@ -310,7 +310,8 @@ class _Stores(ir.Rewriter):
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             return self._several(stmt, written, plain, target)
         (out,) = written
-        if getattr(call.fn, "obj", None) in (np.concatenate, np.stack):
+        obj = getattr(call.fn, "obj", None)
+        if obj is np.concatenate or obj is np.stack:
             checks = self.overlaps.checks(stmt, out, call.args[:1])
             rest = dataclasses.replace(call, kwargs=tuple(options.items()))
             stores = [*checks, *self._named_store(stmt, out, rest)]

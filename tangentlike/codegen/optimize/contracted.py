@@ -46,7 +46,7 @@ from .algebra import (
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name
-from .fold import folded
+from .fold import folded, names_touched
 from .shapes import AxesOf
 from .sharing import is_float, sources
 
@@ -134,7 +134,7 @@ class _Contracting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.axes = AxesOf(function, facts)
-        parts = (part for s in ir.statements(function.body) for part in _names(s))
+        parts = (part for s in ir.statements(function.body) for part in names_touched(s))
         self.names = Names((*function.param_names, *function.free, *parts))
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
@@ -142,9 +142,11 @@ class _Contracting(Asking):
             new = self.nested(stmt)
             return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
         if stmt.origin.role in _DERIVED:
-            stmt = ir.map_statement(stmt, expr=lambda e: self._numbers_first(self._dot(e)))
-            stmt = ir.map_statement(stmt, expr=self._factor_first)
+            stmt = ir.map_statement(stmt, expr=self._written)
         return (stmt,)
+
+    def _written(self, expr: ir.Expr) -> ir.Expr:
+        return self._factor_first(self._numbers_first(self._dot(expr)))
 
     # ------------------------------------------------------------------- sums of products
 
@@ -178,9 +180,9 @@ class _Contracting(Asking):
         at = next(k for k, other in enumerate(block) if other is stmt)
         after = block[at + 1 :]
         new = [ir.map_statement(other, expr=written_out) for other in after]
-        inside = [s for s in ir.statements(self.function.body) if name in _names(s)]
+        inside = [s for s in ir.statements(self.function.body) if name in names_touched(s)]
         reads = sum(part == ir.Var(name) for s in inside for part in ir.walk_statement(s))
-        users = [k for k, s in enumerate(after) if name in _names(s)]
+        users = [k for k, s in enumerate(after) if name in names_touched(s)]
         alone = len(inside) == len(users) + 1 and reads == len(sums) > 0 and None not in sums
         if not alone or name in self.pinned:
             return None
@@ -419,7 +421,7 @@ class _Inverting(Asking):
 
     def _shared(self, factor: str, block: ir.Block, last: int) -> ir.Block:
         """The block with one inverse for what the adjoint statement and those before it solve."""
-        names = Names(n for s in ir.statements(self.function.body) for n in _names(s))
+        names = Names(n for s in ir.statements(self.function.body) for n in names_touched(s))
         inverse = ir.Var(names.fresh(f"{factor}_inverse"))
         axes = AxesOf(self.function, self.facts)
         by: dict[ir.Expr, ir.Expr] = {
@@ -464,10 +466,6 @@ _INVERSE = ir.Ref("inverse_of_lower", inverse_of_lower)
 def _replaced(expr: ir.Expr, by: Mapping[ir.Call, ir.Var]) -> ir.Expr:
     named = by.get(expr) if isinstance(expr, ir.Call) else None
     return named or ir.rebuild(expr, lambda part: _replaced(part, by))
-
-
-def _names(stmt: ir.Stmt) -> frozenset[str]:
-    return ir.reads(stmt) | frozenset(ir.binds(stmt))
 
 
 def _adds_outer(stmt: ir.Stmt, total: str) -> bool:

@@ -104,7 +104,11 @@ class _Fold(Asking):
         before, self.settled = facts.cache.get(_Fold, (known, dict[int, Any]()))
         if before is not known and (told := self._told_since(*before)):
             self.settled = {
-                key: node for key, node in self.settled.items() if told.isdisjoint(_names_of(node))
+                key: node
+                for key, node in self.settled.items()
+                if told.isdisjoint(
+                    names_touched(node) if hasattr(node, "origin") else ir.names_in(node)
+                )
             }
         facts.cache[_Fold] = (known, self.settled)
 
@@ -293,9 +297,9 @@ class _Fold(Asking):
     def _quotient(self, call: ir.Call) -> ir.Expr:
         """`c / x` for `np.full_like(x, c) / x`, 1.0 for `c / c`, c a number."""
         over, under = call.args
-        number = self._repeated(over)
-        if number is not None and self._covered(over, [*call.args]):
-            return ir.Call(DIV, (number, under), (), call.at)
+        filled = self._filled(over)
+        if filled is not None and self._covered(over, [*call.args]):
+            return ir.Call(DIV, (filled[0], under), (), call.at)
         if over == under and isinstance(over, ir.Var) and is_number(over, self.facts):
             return ir.Const(1.0)
         whole = product_of(over)
@@ -677,9 +681,9 @@ class _Fold(Asking):
         `np.full_like(x, c)[:, None] * e` is `c * e` where e has all its axes."""
         factors = list(product.factors)
         for factor in product.factors:
-            repeated = self._repeated(factor)
-            if repeated is not None and self._covered(factor, factors):
-                factors[factors.index(factor)] = repeated
+            filled = self._filled(factor)
+            if filled is not None and self._covered(factor, factors):
+                factors[factors.index(factor)] = filled[0]
                 continue
             like = _spread_over(factor)
             if like is None:
@@ -704,37 +708,38 @@ class _Fold(Asking):
     def _of_one_number(self, call: ir.Call) -> ir.Expr | None:
         """`c * x.size` for the sum of `np.full_like(x, c)`; `c * np.sum(v)` for its product with a
         vector; None of anything else."""
-        times: ir.Expr
         match call:
             case ir.Call(fn=ir.Ref(text="@"), args=args):
                 if any(len(self.axes.of(vector) or ()) != 1 for vector in args):
                     return None
-                summed = next((v for v in args if self._repeated(v) is not None), None)
-                rest = args[0] if summed is args[1] else args[1]
-                times = ir.Call(self.facts.numpy_function("sum"), (rest,))
-            case ir.Call(args=(summed,), kwargs=()) if (like := _made_like(summed)) is not None:
-                times = ir.Attribute(like, "size")
+                pairs = ((self._filled(one), other) for one, other in (args, args[::-1]))
+                filled, rest = next((pair for pair in pairs if pair[0]), (None, call))
+                times: ir.Expr = ir.Call(self.facts.numpy_function("sum"), (rest,))
+            case ir.Call(args=(summed,), kwargs=()):
+                filled = self._filled(summed)
+                times = ir.Attribute(filled[1] if filled else call, "size")
             case _:
                 return None
-        number = None if summed is None else self._repeated(summed)
-        if number is None or not self.floating(number):
+        if filled is None or not self.floating(filled[0]):
             return None
-        return self.expr(ir.Call(MUL, (number, times)))
+        if isinstance(times, ir.Attribute) and not isinstance(times.base, ir.Var):
+            return None
+        return self.expr(ir.Call(MUL, (filled[0], times)))
 
-    def _repeated(self, expr: ir.Expr) -> ir.Expr | None:
-        """The number c that every entry of `np.full_like(x, c)` is, and of parts of that; and
+    def _filled(self, expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
+        """The number c that every entry of `np.full_like(x, c)` is, and of parts of that, with x;
         `c / n`, which every entry of that divided by a number is."""
         match expr:
             case ir.Call(fn=fn, args=(over, under)) if fn == DIV and is_number(under, self.facts):
-                number = self._repeated(over)
-                return None if number is None else ir.Call(DIV, (number, under))
-            case ir.Call(args=(ir.Var(),), kwargs=()) if _is_like(expr, _ONES):
-                return ir.Const(1.0)
+                found = self._filled(over)
+                return found and (ir.Call(DIV, (found[0], under)), found[1])
+            case ir.Call(args=(ir.Var() as like,), kwargs=()) if _is_like(expr, _ONES):
+                return ir.Const(1.0), like
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
-                return self._repeated(base)
-            case ir.Call(fn=ir.Ref(obj=obj), args=(_, number), kwargs=()):
+                return self._filled(base)
+            case ir.Call(fn=ir.Ref(obj=obj), args=(like, number), kwargs=()):
                 full = numpy_name(obj) == "full_like" and is_number(number, self.facts)
-                return number if full else None
+                return (number, like) if full else None
         return None
 
     def _covered(self, factor: ir.Expr, factors: list[ir.Expr]) -> bool:
@@ -803,16 +808,6 @@ class _Fold(Asking):
         return self.facts.real or complex_ or self.real.covers(inner)
 
 
-def _made_like(expr: ir.Expr) -> ir.Expr | None:
-    """The x of `np.full_like(x, c)`, and of that divided by something."""
-    match expr:
-        case ir.Call(fn=fn, args=(over, _)) if fn == DIV:
-            return _made_like(over)
-        case ir.Call(fn=ir.Ref(), args=(ir.Var() as like, *_)):
-            return like
-    return None
-
-
 def _joined_branches(terms: list[Product], floating: Predicate) -> list[Product]:
     """`np.where(m, a, 0.5 * b)` for `np.where(m, a, 0.0) + 0.5 * np.where(m, 0.0, b)`."""
     taken: dict[ir.Expr, tuple[int, ir.Call, ir.Expr]] = {}
@@ -870,9 +865,9 @@ def _scaled(product: Product, number: float) -> Product:
     return replace(product, coefficient=product.coefficient * number)
 
 
-def _names_of(node: Any) -> frozenset[str]:
-    """The names in a statement, or in an expression."""
-    return ir.reads(node).union(ir.binds(node)) if hasattr(node, "origin") else ir.names_in(node)
+def names_touched(stmt: ir.Stmt) -> frozenset[str]:
+    """The names that a statement itself reads or binds."""
+    return ir.reads(stmt).union(ir.binds(stmt))
 
 
 def zeroed(stmt: ir.Stmt) -> ir.Expr | None:

@@ -205,11 +205,9 @@ class _Nesting(Asking):
 
 class _InReturn(_Nesting):
     """The same for the statement that ends a function, and for nothing else. One line is `quoted`
-    beside it: that of the first adjoint that moves there, and of others of the user's `returned`
-    line."""
+    beside it: that of the first adjoint that moves there."""
 
     quoted: Place | None = None
-    returned: Place | None = None
 
     def block(self, block: ir.Block) -> ir.Block:
         if not block or not isinstance(block[-1], ir.Return):
@@ -218,7 +216,7 @@ class _InReturn(_Nesting):
         if end is old or not isinstance(end, ir.Return):
             return block
         names = _gone(old.value, end.value)
-        place = self.quoted or self.returned or old.origin.place
+        place = self.quoted or old.origin.place
         origin = dataclasses.replace(end.origin, place=place, names=names)
         return (*before, dataclasses.replace(end, origin=origin))
 
@@ -229,13 +227,7 @@ class _InReturn(_Nesting):
     def _into(self, stmt: ir.Stmt, known: ir.Stmt, name: str, slot: int, slots: Any) -> Any:
         new = super()._into(stmt, known, name, slot, slots)
         place = slots[slot].origin.place
-        if new is not None and _is_return(place):
-            beside = len("  # ") + len(self.quoted.text) if self.quoted else 0
-            columns = [statement_width(s, self.indentation) + beside for s in (stmt, new)]
-            if beside and columns[0] <= LINE < columns[1]:
-                return None  # (the quoted line has no room beside it any more)
-            self.returned = place
-        elif new is not None and place != self.function.place:
+        if new is not None and place != self.function.place:
             self.quoted = place
         return new
 
@@ -243,14 +235,9 @@ class _InReturn(_Nesting):
         if not isinstance(stmt, ir.Return):
             return False
         place, quoted = source.origin.place, self.quoted
-        if quoted is None or place == self.function.place or _is_return(place):
+        if quoted is None or place == self.function.place:
             return True
         return (place.file, place.line) == (quoted.file, quoted.line)
-
-
-def _is_return(place: Place) -> bool:
-    """Whether the user's line gives the result, as the `return` of the derivative does too."""
-    return place.text.startswith("return ")
 
 
 def _gone(old: ir.Expr | None, new: ir.Expr | None) -> ir.Target:

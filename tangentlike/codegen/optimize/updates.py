@@ -373,12 +373,13 @@ class _Apart(ir.Rewriter):
     def __init__(
         self, name: str, made: ir.Assign, kind: Kind, function: ir.Function, facts: Facts
     ) -> None:
-        self.name, self.made, self.kind = name, made, kind
+        self.name, self.made = name, made
         self.function, self.facts = function, facts
         self.items = dict(zip(kind.names, kind.items or (), strict=False))
         self.known = Analyses(function, facts)
         self.axes = AxesOf(function, facts)
         self.names: dict[str, str] = {}
+        self.begun: dict[str, ir.Stmt] = {}  # what each is given first, in place of a zero
 
     def is_possible(self, of: str) -> bool:
         """Whether all items are numbers or arrays, and the adjoint of each is only added to until
@@ -427,18 +428,16 @@ class _Apart(ir.Rewriter):
         """The function with a name for each item that something is added to, and what is known."""
         names, function = Names(all_names(self.function)), self.function
         stem = self.name.removesuffix("_bar")
-        added = [stmt for stmt in ir.statements(function.body) if self._key(stmt) is not None]
-        keys = dict.fromkeys(map(self._key, added))
-        for key in self.items:
-            if key in keys:
-                own = key.isidentifier() and key not in names  # (no variable is called that)
-                word = key if own else f"{stem}_{key}"
-                self.names[key] = names.fresh(re.sub(r"\W", "_", f"{word}_bar"))
-        first = {self._key(stmt): stmt for stmt in reversed(added)}
-        self.first = {
-            id(stmt) for key, stmt in first.items() if self._may_begin(stmt, self.items[str(key)])
-        }
-        self.begun = {key for key, stmt in first.items() if id(stmt) in self.first}
+        first: dict[str, ir.Stmt] = {}
+        for stmt in ir.statements(function.body):
+            if (key := self._key(stmt)) is not None:
+                first.setdefault(key, stmt)
+        for key in (key for key in self.items if key in first):
+            own = key.isidentifier() and key not in names  # (no variable is called that)
+            word = key if own else f"{stem}_{key}"
+            self.names[key] = names.fresh(re.sub(r"\W", "_", f"{word}_bar"))
+            if self._may_begin(first[key], self.items[key]):
+                self.begun[key] = first[key]
         kinds = {name: self.items[key] for key, name in self.names.items()}
         numbers = {n: FLOAT for n, kind in kinds.items() if kind.form == "number"}
         facts = replace(
@@ -478,7 +477,7 @@ class _Apart(ir.Rewriter):
         if added is None:
             return None
         key, op, value = added
-        if id(stmt) not in self.first:
+        if self.begun.get(key) is not stmt:
             return ir.Update(ir.Var(self.names[key]), op, value, stmt.origin)
         return ir.Assign(
             self.names[key], value if op == IADD else ir.Call(NEG, (value,)), stmt.origin
