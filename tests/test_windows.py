@@ -123,6 +123,20 @@ def test_an_image_smaller_than_the_kernel(shape):
             tl.grad(convolution)(image, k)
 
 
+def filled_up(x, w):
+    p = len(w)
+    z = np.ones(len(x[p:]) + p)  # (as long as `w` where that is longer than `x`)
+    return np.sum(np.sin(z * x) * np.arange(1.0, len(z) + 1))
+
+
+@pytest.mark.parametrize("length", [1, 3, 5])
+def test_the_rest_of_an_axis_is_no_difference_of_sizes(length):
+    x, w = _RNG.random(length), np.ones(3)
+    expected = np.cos(x) * np.arange(1.0, length + 1) if length > 1 else 6.0 * np.cos(x)
+    for df in (tl.grad(filled_up), tl.grad(filled_up, example=(np.ones(5), w))):
+        np.testing.assert_allclose(df(x, w), expected)
+
+
 # ------------------------------------------------------------- lengths, one slice at a time
 
 
@@ -140,7 +154,7 @@ def _number(value: int) -> ir.Expr:
 
 _KINDS = {
     "n": ir.replaced(INT, spells="x.0!"),
-    "m": ir.replaced(INT, spells="x.0!-1"),
+    "m": ir.replaced(INT, spells="=x.0!-1"),
     "k": ir.replaced(INT, spells="k.0"),
     "i": ir.replaced(INT, below=3),
     "j": ir.replaced(INT, below="k.0"),
@@ -184,6 +198,7 @@ def test_lengths_of_slices(name):
 
 
 def test_sums_of_sizes():
-    assert total_size(1, "x.0!-2", 2) == "x.0!" and total_size(-1, 2, 3) is None
+    assert total_size(1, "=x.0!-2", 2) == "x.0!" and total_size(-1, 2, 3) is None
+    assert total_size(1, "x.0!-2", 2) is None  # (of a slice: 2 where x is shorter than that)
     assert total_size(-1, "x.0", "x.0") == 0 and total_size(1, "x.0[::2]", 1) is None
     assert total_size(1, total_size(-1, "x.0", "k.0"), "k.0") == "x.0"

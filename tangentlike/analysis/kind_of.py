@@ -39,7 +39,6 @@ from ..ir.kind import (
 )
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind, index_kind, key_parts, total_size
-from ..rules.kinds_of import spelt_size
 from ..rules.twins import twin
 from .constructors import (
     initialiser_of,
@@ -408,8 +407,9 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
 
     result: Kind = book.result_kind(call, given)
     if result.integer and (obj is operator.add or obj is operator.sub):
-        sizes = (spelt_size(given(arg)) for arg in call.args)
-        return ir.replaced(result, spells=total_size(1 if obj is operator.add else -1, *sizes))
+        first, second = (k.spells if k.integer else None for k in map(given, call.args))
+        sign = 1 if obj is operator.add else -1
+        return ir.replaced(result, spells=total_size(sign, first, second))
     if (result.holds_objects or result.lasting) and module_of(obj).startswith(_OURS):
         # The adjoint of an object is a mirror of it, and has another class; that of a container
         # holds zeros of any form.

@@ -17,7 +17,7 @@ from .. import ir
 from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind, Shape
 from .book import KindOf
 from .decisions import is_literal, literal
-from .kinds_of import broadcast
+from .kinds_of import EXACT, broadcast
 
 _KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
 _WHOLE = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg)
@@ -271,16 +271,25 @@ def _is_size(terms: Mapping[str, int]) -> bool:
     return all(count >= 0 for count in terms.values())
 
 
-def total_size(sign: int, a: Dim, b: Dim) -> Dim:
-    """The size that a sum or difference of two sizes is.
+def total_size(sign: int, a: Shape | Dim, b: Shape | Dim) -> Dim:
+    """What a sum or difference of two integers spells.
 
     >>> total_size(-1, "x.0!", 2), total_size(1, total_size(-1, "x.0!", "k.0!"), 1)
-    ('x.0!-2', '(+k.0!*-1+x.0!*1+1)')
+    ('=x.0!-2', '=(+k.0!*-1+x.0!*1+1)')
+    >>> total_size(1, "x.0!-2", 2)  # (of `x[2:]`: 2 where x has no entry)
     """
-    terms = _terms_of(a), _terms_of(b)
-    if terms[0] is None or terms[1] is None:
-        return None
-    return _size_of(_plus(terms[0], terms[1], sign))
+    first, second = _summands(a), _summands(b)
+    total = None if first is None or second is None else _size_of(_plus(first, second, sign))
+    plain = not isinstance(total, str) or _NAMED_SIZE.fullmatch(total)
+    return total if plain else f"{EXACT}{total}"
+
+
+def _summands(spells: Shape | Dim) -> dict[str, int] | None:
+    """What an integer is the sum of; None of what is the size of a slice, which is 0 where that
+    sum is negative."""
+    if isinstance(spells, str) and not _NAMED_SIZE.fullmatch(spells):
+        return _terms_of(spells.removeprefix(EXACT)) if spells.startswith(EXACT) else None
+    return None if isinstance(spells, tuple) else _terms_of(spells)
 
 
 def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
@@ -297,8 +306,7 @@ def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
     kind = kind_of(expr)
     if kind.integer and isinstance(expr, ir.Var) and kind.below is not None:
         return {_COUNTED + expr.name: 1}
-    spelt = kind.spells if kind.integer and isinstance(kind.spells, int | str) else None
-    return _terms_of(spelt)
+    return _summands(kind.spells) if kind.integer else None
 
 
 _COUNTED = "round "  # before the name of what a loop counts

@@ -484,6 +484,11 @@ def dim(expr: ir.Expr, kind_of: KindOf) -> Dim:
     return spelt_size(kind_of(expr))
 
 
+EXACT = "="  # before a sum that an integer is, also where no size is as small
+
+
 def spelt_size(kind: Kind) -> Dim:
     """The same of a kind."""
-    return kind.spells if isinstance(kind.spells, (int, str)) and kind.integer else None
+    if isinstance(kind.spells, str) and kind.integer:
+        return kind.spells.removeprefix(EXACT)
+    return kind.spells if isinstance(kind.spells, int) and kind.integer else None
