@@ -20,6 +20,7 @@ from ..analysis.operations import (
     rule_object,
     written_position,
 )
+from ..analysis.outer_numbers import OuterNumbers
 from ..errors import Place
 from ..frontend.lower import instead
 from ..frontend.operands import BINARY, UPDATE
@@ -65,7 +66,8 @@ class Context:
     `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
     one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives, `outer`
     those of what may be held outside of the functions, `repeatable` those of what loops may go
-    through again; `derivatives` says of adjoints and tangents of which names they are.
+    through again; `derivatives` says of adjoints and tangents of which names they are; `numbers`
+    are those outside of the functions that these read and write.
     """
 
     kinds: dict[str, Kind]
@@ -83,12 +85,17 @@ class Context:
     derivatives: dict[str, str] = field(default_factory=dict)
     outer: frozenset[str] = frozenset()
     repeatable: set[str] = field(default_factory=set)
+    numbers: OuterNumbers | None = None
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         if type(expr) is ir.Var:  # (most questions are about names)
             return self.kinds.get(expr.name, UNKNOWN)
         return kind_of(expr, self.kinds, self.book)
+
+    def is_steady(self, expr: ir.Expr, place: Place) -> bool:
+        """Whether what an expression reads outside of the functions stays as it is."""
+        return self.numbers is None or self.numbers.is_steady(expr, place, self.kind_of)
 
     def rule_for(self, expr: ir.Expr) -> Rule | None:
         """The derivative rule of a call or attribute, if there is one."""

@@ -75,12 +75,15 @@ def itself(known: ir.Ref) -> dict[str, ir.Ref]:
     return {node(known.obj): known} if changing else {}
 
 
-def later(expr: ir.Expr, known: ir.Ref) -> dict[str, ir.Ref]:
-    """What a place that has a number now (`STATE.total`) may be given by the program itself."""
-    if not isinstance(expr, ir.Attribute | ir.Index) or not is_plain(known.obj):
+def later(expr: ir.Expr, known: ir.Ref | None) -> dict[str, ir.Ref]:
+    """What a place that has a number now (`STATE.total`), or nothing, may be given by the program
+    itself."""
+    if not isinstance(expr, ir.Attribute | ir.Index) or not (known is None or is_plain(known.obj)):
         return {}
     holder = live(expr.base)
-    return {} if holder is None or not is_box(holder.obj) else {node(holder.obj) + LATER: holder}
+    if holder is None or not (is_box(holder.obj) or is_code(holder.obj)):
+        return {}
+    return {node(holder.obj) + LATER: holder}
 
 
 def is_table(obj: Any) -> bool:
@@ -210,6 +213,8 @@ def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
     if known is not None:
         yield from {**itself(known), **inside(known), **later(expr, known)}.items()
         return
+    if isinstance(expr, ir.Attribute | ir.Index):  # (there is no such attribute or item yet)
+        yield from later(expr, None).items()
     for child in ir.children(expr):
         yield from reads_of(child, written)
 
@@ -243,7 +248,7 @@ def lasting_defaults(obj: Any, given: Collection[str]) -> dict[str, ir.Ref]:
 # A derivative works on copies of the arguments that are changed. A list or an object that is found
 # in two ways, twice in an argument or by a name outside, would be two things there.
 
-_CONTAINERS = (list, dict, set, deque)
+CONTAINERS = (list, dict, set, deque)
 
 
 @dataclass(frozen=True)
@@ -255,7 +260,7 @@ class Changed:
 
     def may_change(self, obj: Any) -> bool:
         """Whether a container or an object may be changed. (Arrays are known by their memory.)"""
-        if isinstance(obj, _CONTAINERS):
+        if isinstance(obj, CONTAINERS):
             return self.containers
         fields = attribute_of(obj, "__dict__", None) or {}
         return any(a in fields or sets_attribute(type(obj), a) for a in self.attributes)

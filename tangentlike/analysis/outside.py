@@ -15,29 +15,35 @@ carries none is refused in reverse mode where the function reads the array as we
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
+import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
 from ..ir.dataflow import Problem, solve
+from ..ir.facts import fact
 from ..ir.identity import ByIdentity
-from ..ir.index import named
-from ..ir.kind import FUNCTION
+from ..ir.index import ProgramIndex, named
+from ..ir.kind import FUNCTION, OTHER
 from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
 from .memory import UNSEEN, Effects, Sources, base_names, element
 from .operations import in_source, is_python_function, operands, outputs
+from .outer_numbers import OuterNumbers, overwritten
 from .outer_objects import (
+    LATER,
     Found,
     arrays_of,
     functions_inside,
     holds_objects,
     inside,
+    is_box,
     is_cached,
     is_code,
     itself,
@@ -63,7 +69,9 @@ class OuterEffects:
     """What a function does with what lies outside of it: the arrays that it writes and the
     containers that it puts something into, the parameters whose derivatives go out with that,
     what it reads, what it may give back, and what that may hold. `unsure` are the parameters whose
-    derivatives go out if what an unknown function gave is memory outside (see `is_unsure`)."""
+    derivatives go out if what an unknown function gave is memory outside (see `is_unsure`). Of what
+    is written, `given` are places that may get more than numbers, `updated` those that are changed
+    in place, if they hold arrays."""
 
     written: Found = field(default_factory=dict)
     carried: frozenset[str] = frozenset()
@@ -73,6 +81,8 @@ class OuterEffects:
     returned: Found = field(default_factory=dict)
     held: Found = field(default_factory=dict)  # by what is returned
     values: Mapping[int, ir.Ref] = field(default_factory=dict)  # functions that it does not call
+    given: Found = field(default_factory=dict)
+    updated: Found = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,10 @@ class OuterSources(Sources):
         match expr:
             case ir.Var(name):
                 return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
+            case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Ref() as code,)) if obj is vars and (
+                is_code(code.obj)
+            ):
+                return self._noted({node(code.obj): code, node(code.obj) + LATER: code}, code)
             case ir.Index(base, key) if self._gives_numbers(base, key):
                 return _NONE
             case ir.Call():
@@ -204,11 +218,15 @@ class OuterSources(Sources):
     def reached(self, place: ir.Expr, how: str) -> frozenset[str]:
         code = live(getattr(place, "base", place) if how == "item" else place)
         if code is not None and is_code(code.obj) and how != "whole":
-            return self._noted({node(code.obj): code}, code)  # (that gets an attribute)
+            at = node(code.obj)  # (that gets an attribute)
+            return self._noted({at: code, at + LATER: code}, code)
+        reached = self.nodes(place) | (self.elements(place) if how == "whole" else _NONE)
         if how == "item":
             assert isinstance(place, ir.Index | ir.Attribute)
-            return self.nodes(place) | self.nodes(place.base)
-        return self.nodes(place) | (self.elements(place) if how == "whole" else _NONE)
+            reached |= self.nodes(place.base)
+        boxes = {n: self.refs[n] for n in reached if not n.endswith(LATER) and not is_unsure(n)}
+        made = {n + LATER: ref for n, ref in boxes.items() if is_box(ref.obj)}
+        return reached | self._noted(made)
 
     def written_through(self, stmt: ir.Stmt) -> set[int]:
         """The expressions by which a statement names what it writes, and which read nothing."""
@@ -322,11 +340,17 @@ class Outside:
     book: Any
     written: dict[str, ir.Ref] = field(default_factory=dict)
     read: dict[str, Place] = field(default_factory=dict)
+    saved: dict[str, Place] = field(default_factory=dict)  # numbers that names are given
+    mutable: set[str] = field(default_factory=set)  # places of what may be arrays, written in place
     touched: dict[str, ir.Ref] = field(default_factory=dict)
     changes: bool = False  # whether any of them is written
     roots: dict[str, ir.Ref] = field(default_factory=dict)  # by nodes: what names them
+    numbers: OuterNumbers = field(init=False)
     _known: ByIdentity[OuterEffects] = field(default_factory=ByIdentity)
     _flow: ByIdentity[Any] = field(default_factory=ByIdentity)  # of functions that are called
+
+    def __post_init__(self) -> None:
+        self.numbers = OuterNumbers(self.body)
 
     def of_callee(self, obj: Any) -> OuterEffects:
         """What a user's function does outside, itself or by what it calls."""
@@ -361,6 +385,8 @@ class Outside:
             {**found.returned, **given},
             {**found.held, **given},
             found.values,
+            {**found.given, **changed},
+            {**found.updated, **changed},
         )
 
     def effects(
@@ -373,13 +399,16 @@ class Outside:
         outer, functions = self._followed(function, sources), self._values(function, sources)
         values = self._of_values(function, functions)
         written = {**values.written}
-        read = {key: ref for key, ref, _ in self._reads(function, outer)} | {**values.read}
+        read = {key: ref for key, ref, *_ in self._reads(function, outer)} | {**values.read}
         ends, unsure_ends = {OUTSIDE}, set[str]()
         unseen = {**values.unseen}
+        places, updated = {**values.given}, {**values.updated}
         for stmt in ir.statements(function.body):
             here = outer.at(stmt)
             into, guards = here.changed_by(stmt), here.guards(stmt)
             written |= into
+            places |= {} if _stores_numbers(stmt, here, function) else into
+            updated |= into if self._updates(stmt, outer) else {}
             ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
             unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
             unseen |= here.found(_reached(here, stmt))
@@ -390,6 +419,8 @@ class Outside:
                 written |= callee.written
                 read |= callee.read
                 unseen |= callee.unseen
+                places |= callee.given
+                updated |= callee.updated
                 ends |= _names_given(call, callee.carried, outer)
                 unsure_ends |= _names_given(call, callee.unsure, outer)
         carried = maybe = _NONE
@@ -403,7 +434,8 @@ class Outside:
             outer = outer.at(result)
             returned, held = outer.nodes(result.value), outer.elements(result.value)
         given, kept = outer.found(returned), outer.found(held)
-        return OuterEffects(written, carried, maybe, unseen, read, given, kept, functions)
+        known = (written, carried, maybe, unseen, read, given, kept, functions)
+        return OuterEffects(*known, places, updated)
 
     def _values(self, function: ir.Function, sources: Sources) -> dict[int, ir.Ref]:
         """The functions that are values in a function or in those that it calls, whoever calls
@@ -433,6 +465,8 @@ class Outside:
                         found.unsure | made.unsure,
                         {**found.unseen, **made.unseen},
                         {**found.read, **made.read},
+                        given={**found.given, **made.given},
+                        updated={**found.updated, **made.updated},
                     )
         return found
 
@@ -493,12 +527,15 @@ class Outside:
             a[0] = v                        require_not_held(a, BACKENDS)
                                             a[0] = v
         """
+        for stmt in ir.statements(function.body):
+            _refuse_unknown_code(stmt, sources)
         if not self._reaches_out(function, sources):
             return function
-        outer = self._followed(function, sources)
-        values = self._of_values(function, self._values(function, sources))
+        outer, functions = self._followed(function, sources), self._values(function, sources)
+        values = self._of_values(function, functions)
         found = self.effects(function, sources)
         for stmt in ir.statements(function.body):
+            self._note_numbers(stmt, outer, values, functions)
             for name, reached in self._carried(stmt, outer, values):
                 into = without_tables(reached, found.written)
                 if (into or not reached) and name in varied():
@@ -511,6 +548,7 @@ class Outside:
         self.changes = self.changes or bool(written)
         if restores:
             self.written.update(written)
+            self.mutable |= found.given.keys() & found.updated.keys()
             self._refuse_overwritten(function, outer)
 
         def asking(stmt: ir.Stmt) -> ir.Instead:
@@ -624,33 +662,122 @@ class Outside:
             found |= _params_reaching(ends, self._flow[obj], function) - {name}
         return frozenset(found)
 
+    def _updates(self, stmt: ir.Stmt, sources: Sources) -> bool:
+        """Whether a statement that writes may do that in place, and not only by stores of items
+        and attributes."""
+        called = [self.body(_fn(call).obj) for call in _user_calls(stmt, sources)]
+        if not called:
+            return not isinstance(stmt, ir.Store)
+        written = [(self.sources(body).written, body) for body in called]
+        return any(
+            not isinstance(inner, ir.Store) and writes(inner)
+            for writes, body in written
+            for inner in ir.statements(body.body)
+        )
+
+    def _note_numbers(
+        self,
+        stmt: ir.Stmt,
+        outer: OuterSources,
+        values: OuterEffects,
+        functions: Mapping[int, ir.Ref],
+    ) -> None:
+        """Note which numbers of outer objects a statement changes, itself or by what it calls, some
+        of these `functions` perhaps."""
+        changed = outer.at(stmt).changed_by(stmt)
+        for call in _user_calls(stmt, outer):
+            changed |= self.of_call(call, outer).written
+        called: tuple[ir.Ref, ...] = ()
+        if values.written and _calls_a_value(stmt):
+            changed |= values.written
+            called = tuple(functions.values())
+        boxes = [ref for key, ref in changed.items() if key.endswith(LATER)]
+        if boxes:
+            _refuse_classes(stmt, boxes)
+            self.numbers.write(stmt, boxes, called)
+
     def _refuse_overwritten(self, function: ir.Function, outer: OuterSources) -> None:
         """Refuse the reverse sweep of what reads an outer array that is written."""
-        for key, _, place in self._reads(function, outer):
-            self.read.setdefault(key, place)
+        for key, _, place, saved in self._reads(function, outer):
+            (self.saved if saved else self.read).setdefault(key, place)
+        self.read |= {key: place for key, place in self.saved.items() if key in self.mutable}
         for key in self.read.keys() & self.written.keys():
-            refusal = UnsupportedError(
-                f"`{self.written[key].text}` is written in place, and is defined outside the "
-                "function",
-                self.read[key],
-                "The reverse sweep cannot restore what was overwritten there. Pass the array as "
-                "an argument.",
-            )
-            refusal.outer = (self.written[key].obj,)
-            raise refusal
+            raise overwritten(self.written[key], self.read[key])
+        self.numbers.refuse_overwritten()
 
     def _reads(
         self, function: ir.Function, outer: OuterSources
-    ) -> Iterator[tuple[str, ir.Ref, Place]]:
-        """The outer objects of which a function reads something, or is given by what it calls."""
+    ) -> Iterator[tuple[str, ir.Ref, Place, bool]]:
+        """The outer objects of which a function reads something, or is given by what it calls, and
+        whether that is read once, and has a name then (see `OuterNumbers`): all but arrays, what
+        gets another name, and what a loop goes through."""
         for stmt in ir.statements(function.body):
-            written = outer.written_through(stmt)
+            written, at = outer.written_through(stmt), stmt.origin.place
+            again = isinstance(stmt, ir.For) or isinstance(getattr(stmt, "value", None), ir.Ref)
+            called = (self.body(_fn(call).obj) for call in _user_calls(stmt, outer))
+            again = again or any(map(_goes_through_what_it_is_given, called))
             for expr in ir.expressions(stmt):
                 for key, ref in reads_of(expr, written):
-                    yield key, ref, stmt.origin.place
+                    yield key, ref, at, key.endswith(LATER) and not again
             for call in _user_calls(stmt, outer):
                 for key, ref in self.of_call(call, outer).returned.items():
-                    yield sure(key), ref, stmt.origin.place
+                    yield sure(key), ref, at, key.endswith(LATER)
+
+
+def _goes_through_what_it_is_given(function: ir.Function) -> bool:
+    loops = (s for s in ir.statements(function.body) if isinstance(s, ir.For))
+    return any(not ir.names_in(s.iter).isdisjoint(function.param_names) for s in loops)
+
+
+def _refuse_classes(stmt: ir.Stmt, boxes: Iterable[ir.Ref]) -> None:
+    """What is read of classes and modules is what they hold when the derivative is made."""
+    for ref in boxes:
+        if isinstance(ref.obj, type | types.ModuleType):
+            raise UnsupportedError(
+                f"an attribute of `{ref.text}` is set here, which is defined outside the function",
+                stmt.origin.place,
+                "Return the new value instead.",
+            )
+
+
+def _refuse_unknown_code(stmt: ir.Stmt, sources: Sources) -> None:
+    """Refuse attributes of classes and functions that are set where it is not known which these
+    are (`type(self).count += 1`)."""
+    target = stmt.target if isinstance(stmt, ir.Store | ir.Update) else None
+    if not isinstance(target, ir.Attribute) or live(target.base) is not None:
+        return
+    if sources.kind_of(target.base) in (OTHER, FUNCTION):
+        raise UnsupportedError(
+            f"an attribute `{target.name}` is set on a class or a function, and it is not known on "
+            "which",
+            stmt.origin.place,
+            "Return the new value, or keep it in an object.",
+        )
+
+
+def _stores_numbers(stmt: ir.Stmt, sources: OuterSources, function: ir.Function) -> bool:
+    """Whether what a statement gives to outer objects is a number, or computed of numbers that are
+    there now."""
+    index = fact(ProgramIndex, function)
+
+    def is_number(value: ir.Expr) -> bool:
+        match value:
+            case ir.Var(name) if sources.kind_of(value).form != "number":
+                made = [index.statements[n] for n in index.definitions.get(name, ())]
+                return (
+                    len(made) == 1 and isinstance(made[0], ir.Assign) and is_number(made[0].value)
+                )
+            case ir.Call(fn=ir.Ref(obj=obj), args=args) if is_operation(obj) and (
+                obj.__module__ == "_operator"
+            ):
+                return all(map(is_number, args))
+            case ir.Attribute() | ir.Index():
+                known = live(value)
+                return known is not None and bool(later(value, known))
+            case _:
+                return sources.kind_of(value).form == "number"
+
+    return isinstance(stmt, ir.Store | ir.Update) and is_number(stmt.value)
 
 
 def unsure(node: str) -> str:
@@ -781,7 +908,7 @@ def _without_stacks(call: ir.Call, effects: Effects | None) -> Effects | None:
     emptied = attribute_of(getattr(call.fn, "obj", None), "__empties__", ())
     if not emptied:
         return effects
-    return replace(effects, written=effects.written - set(emptied))
+    return dataclasses.replace(effects, written=effects.written - set(emptied))
 
 
 def _params_reaching(

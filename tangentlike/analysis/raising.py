@@ -207,42 +207,26 @@ def _of_library(obj: Any) -> Classes:
 # A derivative reads such a name again in its reverse sweep, when it may mean something else. The
 # function that writes it reads it through opaque code, whose values are kept.
 
-_STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
+_STORES = frozenset((dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]))
 
 
 def refuse_moving(functions: Iterable[ir.Function]) -> None:
     """Refuse functions of one file of which one reads a name that another one writes."""
     functions = tuple(functions)
     outer = (ref.obj for function in functions for ref in fact(references, function))
-    if all(callable(obj) or isinstance(obj, types.ModuleType) for obj in outer):
-        return
-    reads: dict[str, ir.Stmt] = {}
-    written: set[str] = set()
-    called: list[Any] = []
-    for function in functions:
-        for stmt in ir.statements(function.body):
-            if isinstance(stmt, ir.OpaqueStmt) and writes_outside(stmt):
-                written.add(stmt.text.partition(" = ")[0])
-            for ref in _refs(stmt):
-                if isinstance(ref.obj, types.FunctionType):
-                    called.append(ref.obj)
-                elif not callable(ref.obj) and not isinstance(ref.obj, types.ModuleType):
-                    reads.setdefault(ref.text, stmt)
-    for name in sorted(reads.keys() & (written | _stored(called))):
-        raise UnsupportedError(
-            f"`{name}` is read here, and a function that is called rebinds it",
-            reads[name].origin.place,
-            f"Declare `global {name}` here too, or pass it as an argument.",
-        )
-
-
-def _refs(stmt: ir.Stmt) -> Iterator[ir.Ref]:
-    for expr in ir.expressions(stmt):
-        for part in ir.walk(expr):
-            if isinstance(part, ir.Ref):
-                yield part
-            elif isinstance(part, ir.Opaque):
-                yield from (ref for ref in part.refs if callable(ref.obj))
+    written = _stored([obj for obj in outer if isinstance(obj, types.FunctionType)])
+    stmts = [stmt for function in functions for stmt in ir.statements(function.body)]
+    for stmt in stmts:
+        if isinstance(stmt, ir.OpaqueStmt) and writes_outside(stmt):
+            written.add(stmt.text.partition(" = ")[0])
+    for stmt in stmts if written else ():
+        for part in ir.walk_statement(stmt):
+            if isinstance(part, ir.Ref) and part.text in written:
+                raise UnsupportedError(
+                    f"`{part.text}` is read here, and a function that is called rebinds it",
+                    stmt.origin.place,
+                    f"Declare `global {part.text}` here too, or pass it as an argument.",
+                )
 
 
 def _stored(called: list[Any]) -> set[str]:
@@ -255,7 +239,8 @@ def _stored(called: list[Any]) -> set[str]:
             continue
         seen.add(id(fn))
         code = fn.__code__
-        found.update(i.argval for i in dis.get_instructions(code) if i.opname in _STORES)
+        if not _STORES.isdisjoint(code.co_code[::2]):
+            found.update(i.argval for i in dis.get_instructions(code) if i.opcode in _STORES)
         named = (fn.__globals__.get(name) for name in code.co_names)
         called.extend(other for other in named if isinstance(other, types.FunctionType))
     return found

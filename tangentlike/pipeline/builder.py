@@ -35,7 +35,7 @@ from ..ad.reverse.by_identity_functions import (
 )
 from ..ad.reverse.functions import Primal, Reverse, reverse
 from ..ad.reverse.pairs import CallConversion, reverse_pair, writing_calls
-from ..ad.reverse.prepare import Preparation
+from ..ad.reverse.prepare import Preparation, outer_numbers_named
 from ..ad.reverse.statements import updates_as_stores
 from ..ad.specialize.callees import Callees, Pair, bind_surely, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
@@ -741,7 +741,10 @@ class Builder:
         function = lowered.function
         varied = functools.cache(lambda: context.varied(function, wrt))
         given_back = function.name == self._exposed
+        context.numbers = self.outside.numbers
         asking = self.outside.check(function, varied, context.sources(), restores, given_back)
+        if restores and self.outside.numbers.boxes:
+            asking = outer_numbers_named(asking, context)
         return lowered if asking is function else dataclasses.replace(lowered, function=asking)
 
     def body(self, obj: Any) -> ir.Function:

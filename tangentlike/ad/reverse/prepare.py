@@ -31,6 +31,48 @@ from .adjoints import as_value
 ACCUMULATING = (operator.iadd, operator.isub)
 
 
+def outer_numbers_named(function: ir.Function, context: Context) -> ir.Function:
+    """A function in which numbers outside that are written have names where they are read, so that
+    these are saved.
+
+    before::                            after::
+        y = x[STATE.at]                     at = STATE.at
+                                            y = x[at]
+    """
+
+    def named(stmt: ir.Stmt) -> ir.Instead:
+        if isinstance(stmt, ir.While):
+            return None
+        before: list[ir.Stmt] = []
+
+        def part(expr: ir.Expr) -> ir.Expr:
+            if isinstance(expr, ir.Lazy | ir.Opaque):
+                return expr
+            if isinstance(expr, ir.Call):  # (a method is no number)
+                args = tuple(map(part, expr.args))
+                kwargs = tuple((word, part(value)) for word, value in expr.kwargs)
+                return ir.replaced(expr, args=args, kwargs=kwargs)
+            if not isinstance(expr, ir.Attribute | ir.Index):
+                return ir.rebuild(expr, part)
+            if context.is_steady(expr, stmt.origin.place):
+                return expr
+            name = context.fresh(noun(expr), context.kind_of(expr))
+            before.append(ir.Assign(name, expr, stmt.origin))
+            return ir.Var(name)
+
+        def whole(expr: ir.Expr) -> ir.Expr:
+            top = isinstance(stmt, ir.Assign) and isinstance(expr, ir.Attribute | ir.Index)
+            return ir.rebuild(expr, part) if top else part(expr)
+
+        new = ir.map_statement(stmt, expr=whole)
+        if isinstance(new, ir.For) and not context.is_steady(new.iter, stmt.origin.place):
+            assert context.numbers is not None
+            raise context.numbers.overwritten(stmt.origin.place)
+        return (*before, new) if before else None
+
+    return ir.with_body(function, ir.rewrite(function.body, named))
+
+
 @dataclasses.dataclass(eq=False)
 class Preparation(ir.Rewriter):
     """The remaining rewrites, in one walk; needs to know what each name's class is."""
@@ -135,6 +177,8 @@ class Preparation(ir.Rewriter):
         read = ir.names_in(stmt.test)
         calls = any(isinstance(e, ir.Call) and not _is_steady(e.fn) for e in ir.walk(stmt.test))
         if calls or any(isinstance(e, ir.Opaque) for e in ir.walk(stmt.test)):
+            return True
+        if not self.context.is_steady(stmt.test, stmt.origin.place):
             return True
         for inner in ir.statements(stmt.body + stmt.orelse):
             if read & set(ir.binds(inner)):

@@ -679,7 +679,13 @@ class Costs:
     local: LocalKinds
 
     def predicates(self) -> Predicates:
-        return Predicates(self._free, self._light, self._is_reference, self._is_same)
+        steady = self.context.is_steady
+        return Predicates(
+            lambda stmt: self._free(stmt) and steady(stmt.value, stmt.origin.place),
+            lambda stmt: self._light(stmt) and steady(stmt.value, stmt.origin.place),
+            self._is_reference,
+            self._is_same,
+        )
 
     def _free(self, stmt: ir.Assign) -> bool:
         """Aliases, items, attributes, integers and tests: as good as a push."""

@@ -30,6 +30,7 @@ from .function_objects import refuse_compared
 from .function_values import (
     FUNCTIONS,
     FunctionValues,
+    is_function,
     is_partial,
     maps_given,
     starred_name,
@@ -71,6 +72,8 @@ def _others(options: ir.Expr, words: ir.Expr) -> ir.Call:
 
 def _concerns(stmt: ir.Stmt) -> bool:
     """Whether a statement has to do with functions other than calling one by its name."""
+    if isinstance(stmt, ir.Assign) and is_function(stmt.value):
+        return True
     for expr in ir.expressions(stmt):
         for part in ir.walk(expr):
             match part:
@@ -106,6 +109,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             for new in applied:
                 yield from self.statement(new)
             return
+        stmt = self.of_functions(stmt)
         match stmt:
             case ir.Assign(value=value) if is_partial(value):
                 stmt = dataclasses.replace(stmt, value=self.kept_values(value, stmt, before))
@@ -131,6 +135,30 @@ class _Resolver(FunctionValues, ir.Rewriter):
         yield stmt
         self.learn(stmt)
         self.notice(stmt)
+
+    def of_functions(self, stmt: ir.Stmt) -> ir.Stmt:
+        """A statement in which attributes of known functions are those of what is defined outside:
+        `f.calls = 0` after `f = g` is `g.calls = 0`."""
+
+        def named(expr: ir.Expr) -> ir.Expr:
+            expr = ir.rebuild(expr, named)
+            if isinstance(expr, ir.Attribute) and isinstance(expr.base, ir.Var):
+                value = self.value_of(expr.base)
+                if isinstance(value, ir.Ref):
+                    return dataclasses.replace(expr, base=value)
+            return expr
+
+        place = stmt.target if isinstance(stmt, ir.Store | ir.Update) else None
+        if isinstance(place, ir.Attribute) and is_partial(self.value_of(place.base)):
+            raise UnsupportedError(
+                f"an attribute `{place.name}` is set on a function that captures variables",
+                stmt.origin.place,
+                "Make it an object of a class with `__call__`, or keep the value in a variable of "
+                "its own (`nonlocal`).",
+            )
+        stmt = ir.map_statement(stmt, expr=named)
+        target = named(place) if isinstance(place, ir.Attribute) else place
+        return stmt if target is place else ir.replaced(stmt, target=target)
 
     def notice(self, stmt: ir.Stmt) -> None:
         """Remember the items of a display until one of them, or the name, is bound again."""

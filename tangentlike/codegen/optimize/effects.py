@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...analysis.operations import MUTATING_METHODS
+from ...analysis.outer_objects import is_code
 from ...ir.kind import LAYOUT_ATTRIBUTES
 from ...runtime import Shadow
 from ...runtime.records import attribute_of
@@ -234,7 +235,9 @@ def plain(expr: ir.Expr) -> Plain | None:
         case ir.Const():
             return _EMPTY
         case ir.Ref(obj=obj):
-            return _EMPTY if callable(obj) else None
+            return _EMPTY if is_code(obj) else None
+        case ir.Attribute(ir.Ref()):
+            return None  # (functions have attributes, too)
         case ir.Attribute(base, name):
             return _shape_of(base) if name in LAYOUT_ATTRIBUTES else plain(base)
         case ir.Call():
@@ -354,7 +357,10 @@ class _Scan:
                 if content or self.facts.kind(name).form in _RESIZED:
                     self.content.add(name)
             case ir.Ref(obj=obj):
-                if content and not callable(obj):
+                if content and not is_code(obj):
+                    self.content.add(OUTSIDE)
+            case ir.Attribute(ir.Ref(), name):
+                if content and name not in LAYOUT_ATTRIBUTES:
                     self.content.add(OUTSIDE)
             case ir.Const():
                 pass
@@ -446,7 +452,7 @@ class _Scan:
     def opaque(self, expr: ir.Opaque) -> None:
         for value in expr.values:
             self.expr(value)
-        if any(not callable(ref.obj) for ref in expr.refs):
+        if any(not is_code(ref.obj) for ref in expr.refs):
             self.content.add(OUTSIDE)
         if "lambda" in expr.text or (" for " in expr.text and not _is_display(expr.text)):
             self.pinned |= ir.names_in(expr)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ... import ir
+from ...frontend.owners import is_operation
 from ...ir.kind import LAYOUT_ATTRIBUTES
 from .effects import (
     MUTATORS,
@@ -36,6 +37,7 @@ from .facts import (
 )
 
 _OUTSIDE_ONLY = frozenset((OUTSIDE,))
+_PLAIN = (int, float, complex, str, bytes)
 
 
 def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str]:
@@ -51,7 +53,7 @@ def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str
         case ir.Const():
             return NOTHING
         case ir.Ref(obj=obj):
-            plain = callable(obj) or isinstance(obj, (int, float, complex, str, bytes))
+            plain = is_operation(obj) or isinstance(obj, (type, *_PLAIN))
             return NOTHING if plain else _OUTSIDE_ONLY
         case ir.Index(base, _):
             return sources(base, facts, trusted)
