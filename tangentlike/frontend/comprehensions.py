@@ -74,6 +74,7 @@ class Comprehension(ir.Opaque):
     key: ir.Expr | None = field(default=None, compare=False, repr=False)
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
     assigns: tuple[str, ...] = field(default=(), compare=False, repr=False)  # by `:=`
+    writes: bool = field(default=False, compare=False, repr=False)  # (what makes an item does)
 
     @property
     def bound(self) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def assigned(expr: ir.Expr) -> frozenset[str]:
 
 def becomes_loop(expr: ir.Expr) -> bool:
     """Whether this is a list or dict comprehension whose elements may carry a derivative, or that
-    binds names of the function."""
+    binds names of the function, or writes what these hold."""
     if not isinstance(expr, Comprehension) or expr.form == "generator":
         return False
     return bool(expr.assigns) or carries(expr)
@@ -472,9 +473,9 @@ def is_inert(expr: Comprehension) -> bool:
 
 
 def carries(expr: Comprehension) -> bool:
-    """Whether an element may carry a derivative, or be given one: not if it is a number made of
-    integers from `range`."""
-    return _may_carry(expr, expr.element)
+    """Whether an element may carry a derivative, be given one, or have others written: not if it is
+    a number made of integers from `range`."""
+    return expr.writes or _may_carry(expr, expr.element)
 
 
 def _may_carry(expr: Comprehension, element: ir.Expr) -> bool:
@@ -709,7 +710,7 @@ def stops(origin: ir.Origin) -> ir.Stmt:
 
 def is_reduction(call: ir.Call) -> bool:
     """Whether a call is read as a loop: `functools.reduce(f, xs)`, `next(x for x in xs if x)`, and
-    `any(...)` where that binds names by `:=`."""
+    `any(...)` where that binds names by `:=`, or writes what they hold."""
     match call:
         case ir.Call(fn=ir.Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()):
             return len(rest) < 2
@@ -722,7 +723,8 @@ def is_reduction(call: ir.Call) -> bool:
         case ir.Call(
             fn=ir.Ref(obj=builtins.any | builtins.all), args=(Comprehension() as items,), kwargs=()
         ):
-            return is_generator(items) and len(items.clauses) == 1 and bool(items.assigns)
+            stays = len(items.clauses) > 1 or not (items.assigns or items.writes)
+            return is_generator(items) and not stays
     return False
 
 

@@ -268,6 +268,15 @@ def lower_nested(function: Function) -> Lowered:
     return _lowered(function, Scope.of_names({}), names_of(function), frozenset(_bound(function)))
 
 
+def lowered_again(lowered: Lowered) -> Lowered:
+    """The same of a function in which something was put that takes several statements."""
+    function, original = lowered.function, lowered.original
+    own = frozenset(_bound(function)) - lowered.temporaries
+    made = _lowered(function, lowered.scope, names_of(function), own)
+    names = {name: original.get(before, before) for name, before in made.original.items()}
+    return replace(made, original={**original, **names})
+
+
 def _lowered(
     function: Function,
     scope: Scope,

@@ -110,6 +110,7 @@ class Builder:
         self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, keeps)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
+        self.callees.variants.apart = functools.partial(self._with_effects_first, given={})
         if reading.objects:
             self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
         self.book.stored = Stored() if stored is None else stored
@@ -178,12 +179,16 @@ class Builder:
         deciding: Mapping[str, Kind] | None,
     ) -> Lowered:
         lowered = self.methods.resolved(lowered, given, guard, deciding)
+        return self._with_effects_first(lowered, given)
+
+    def _with_effects_first(self, lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
+        """A function in which calls that write memory stand in statements of their own."""
 
         def kind(expr: ir.Expr) -> Kind:
             return kind_of(expr, self._kinds(lowered.function, given), self.book)
 
         read = effects_first(lowered, functools.partial(self._writes, kind), self._changes, kind)
-        return read if read is lowered else self.methods.resolved(read, given)
+        return read if read is lowered else self._read(read, given, False, None)
 
     def _writes(self, kind: Callable[[ir.Expr], Kind], call: ir.Call) -> tuple[ir.Expr, ...]:
         """What the call of a user's function writes of what it is given; itself if that is not
@@ -192,6 +197,8 @@ class Builder:
             return ()
         effects = self.callees.effects_here(call, kind)
         written = frozenset[str]() if effects is None else effects.written
+        if effects is not None and not written and self._changes(call.fn.obj):
+            return (call,)  # (of those to which it hands on `*args`)
         given = bind_surely(call) if written else {}
         return tuple(given.get(name, call) for name in sorted(written))
 

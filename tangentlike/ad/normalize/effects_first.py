@@ -10,6 +10,16 @@ before::                                 after::
                                                      n = n + 1
                                                  else:
                                                      break
+
+What orders items by a key that writes, and a comprehension whose items are made by what writes,
+become the loops that they abbreviate, too::
+
+    y = max(xs, key=bent)                    items = list(xs)
+                                             keys = []
+                                             for item in items:
+                                                 keys.append(bent(item))
+                                             order = sorting_order(keys, reverse=True)
+                                             y = items[order[0]]
 """
 
 from __future__ import annotations
@@ -32,7 +42,7 @@ from ...errors import Place, UnsupportedError
 from ...frontend.comprehensions import Comprehension
 from ...frontend.expressions import Reader
 from ...frontend.jumps import negated
-from ...frontend.lower import Lowered, names_of
+from ...frontend.lower import Lowered, instead, lowered_again, names_of
 from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...frontend.owners import is_library
@@ -67,13 +77,15 @@ def effects_first(
 ) -> Lowered:
     """A function in which what a test or comparison calls writes nothing. `writes` says of a call
     of a user's function whether it writes what it is given, `changes` whether the function ever
-    does; `kind` is what is known of an expression."""
+    does; `kind` is what is known of an expression. (A comprehension shows what its tests and items
+    hide once it is a loop: then there is more to do.)"""
     apart = Apart(lowered.function, writes, changes, kind)
     body = apart.by_name()
     if not any(map(apart.hides, ir.statements(body))):
         return lowered
     body = ir.rewrite(body, after=apart.statement)
-    return lowered.with_body(body, apart.made)
+    lowered = lowered.with_body(body, apart.made)
+    return lowered_again(lowered) if apart.loops else lowered
 
 
 class Apart:
@@ -97,6 +109,8 @@ class Apart:
         self.mentioned = functools.cache(lambda: _mentioned(function))
         self.stores = functools.cache(lambda: _stored_attributes(function))
         self.made: set[str] = set()
+        self.loops = False  # whether a comprehension is to become one
+        self.refuses = False  # what could become one, too
 
     # ----------------------------------------------------------- what is called by protocol
 
@@ -159,6 +173,7 @@ class Apart:
     def refuse_hidden(self) -> None:
         """Refuse code without derivatives that calls what writes, known by the caller alone:
         `any(f(v) for v in xs)`, of a parameter `f`."""
+        self.refuses = True
         for stmt in ir.statements(self.function.body):
             self.hides(stmt)
 
@@ -177,11 +192,8 @@ class Apart:
         """Whether a call that writes stands inside of an expression of the statement."""
         if isinstance(stmt, ir.OpaqueStmt):
             self._refuse(stmt, stmt.origin.place)
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if isinstance(part, ir.Call):
-                    self._refuse_keys(part, stmt.origin.place)
-        return any(map(self._writes_inside, _inner(stmt)))
+        orders = isinstance(stmt, ir.Assign | ir.Do) and self._orders(stmt.value)
+        return orders or any(map(self._writes_inside, _inner(stmt)))
 
     def statement(self, stmt: ir.Stmt) -> list[Any] | None:
         """What stands for a statement that hides an effect."""
@@ -203,8 +215,30 @@ class Apart:
                 iterable = self._apart(iterable, out, stmt.origin)
                 return [*out, dataclasses.replace(stmt, iter=iterable)]
         plain: Any = stmt  # (of the statements that have a value)
+        if isinstance(stmt, ir.Assign | ir.Do) and self._takes_items(stmt.value):
+            value = self._parts_apart(plain.value, out, stmt.origin)
+            if self._orders(value):
+                return [*out, *self._ordered(plain, value)]
+            return [*out, dataclasses.replace(plain, value=value)]
         value = self._apart(plain.value, out, stmt.origin)
         return [*out, dataclasses.replace(plain, value=value)]
+
+    def _ordered(self, stmt: ir.Assign | ir.Do, call: Any) -> list[ir.Stmt]:
+        """What stands for a call that orders items by a key that writes, of atoms."""
+        words = dict(call.kwargs)
+        given = {"fn": words["key"], "reverse": words.get("reverse", ir.Const(False))}
+        text = "for item in items:\n    key = fn(item)\n    keys.append(key)\n"
+        text = f"items = list(xs)\nkeys = []\n{text}order = sorting_order(keys, reverse=reverse)\n"
+        if isinstance(call.fn, ir.Attribute):  # (of a list)
+            given |= {"xs": call.fn.base}
+            text += "taken = take_items(items, order)\nxs[:] = taken"
+        else:
+            one = len(call.args) == 1
+            given |= {"xs": call.args[0] if one else ir.Display("list", call.args)}
+            given |= {"reverse": ir.Const(True)} if call.fn.obj is max else {}
+            sorts = call.fn.obj is sorted
+            text += "result = " + ("take_items(items, order)" if sorts else "items[order[0]]")
+        return instead(stmt, text, self.names(), self.made, "np", **given)
 
     # ------------------------------------------------------------------------- expressions
 
@@ -213,10 +247,18 @@ class Apart:
         left are evaluated before these."""
         if not self._writes_inside(expr):
             return expr
+        if isinstance(expr, Comprehension):
+            self.loops = True
+            return ir.replaced(expr, writes=True, inert=False)
         if isinstance(expr, ir.Lazy):
             return self._lazily(expr, out, origin)
         if isinstance(expr, Chain):
             return self._chain(expr, 0, expr.operands, out, origin)
+        expr = self._parts_apart(expr, out, origin)
+        return self._atom(expr, out, origin) if self._writes(expr) else expr
+
+    def _parts_apart(self, expr: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
+        """One operation after the statements in which what its parts call writes."""
         parts = ir.children(expr)
         last = max((n for n, p in enumerate(parts) if self._writes_inside(p)), default=-1)
         made: list[ir.Expr] = []
@@ -227,8 +269,7 @@ class Apart:
             else:
                 made.append(self._atom(new, out, origin) if n < last else new)
         replaced = iter(made)
-        expr = ir.rebuild(expr, lambda _: next(replaced))
-        return self._atom(expr, out, origin) if self._writes(expr) else expr
+        return ir.rebuild(expr, lambda _: next(replaced))
 
     def _atom(self, expr: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
         """A name for the value of an expression, one operation a statement."""
@@ -242,9 +283,9 @@ class Apart:
                 expr = dataclasses.replace(expr, fn=fn, args=args, kwargs=kwargs)
             case ir.Index(base) | ir.Attribute(base):
                 expr = dataclasses.replace(expr, base=self._atom(base, out, origin))
-        name = self._name(noun(expr))
-        out.append(ir.Assign(name, expr, origin))
-        return ir.Var(name)
+        made = ir.Assign(self._name(noun(expr)), expr, origin)
+        out += self._ordered(made, expr) if self._orders(expr) else [made]
+        return ir.Var(str(made.target))
 
     def _called(self, fn: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
         """What is called, of an atom: methods stay with their object."""
@@ -307,13 +348,25 @@ class Apart:
             if isinstance(part, Chain):
                 if any(map(self._writes_inside, part.operands)):
                     return True
+            elif isinstance(part, Comprehension) and not part.writes and not self.refuses:
+                if self._hidden(part):
+                    return True
             elif isinstance(part, ir.Opaque) and not isinstance(part, Closure):
                 self._refuse(part, part.at)
             elif self._writes(part):
                 return True
         return False
 
+    def _takes_items(self, expr: ir.Expr) -> bool:
+        """Whether a call goes through items that are made by what writes, or orders them so."""
+        if not isinstance(expr, ir.Call):
+            return False
+        items = (e for e in ir.arguments(expr) if isinstance(e, Comprehension))
+        return self._orders(expr) or any(e.writes or self._hidden(e) for e in items)
+
     def _writes(self, expr: ir.Expr) -> bool:
+        if self._takes_items(expr):
+            return True
         match expr:
             case ir.Call(ir.Ref(obj=np.ufunc() as ufunc), args, kwargs):
                 return len(args) > ufunc.nin or "out" in dict(kwargs)
@@ -362,29 +415,47 @@ class Apart:
         # (`nx.any(x > 0)` is no method of an array: these are given axes and sizes.)
         return any(not k.discrete for k in given) if hasattr(np.ndarray, name) else bool(given)
 
-    def _refuse_keys(self, call: ir.Call, place: Place) -> None:
-        """Refuse `sorted(rows, key=f)`, `max(rows, key=f)` where `f` writes what it is given."""
-        for word, fn in call.kwargs:
-            refs = (fn,) if isinstance(fn, ir.Ref) else getattr(fn, "refs", ())
-            for ref in refs if word == "key" else ():
-                if self.changes(ref.obj):
-                    raise UnsupportedError(
-                        f"`{ref.text}` may write its arguments, and is the key by which these are "
-                        "ordered",
-                        call.at or place,
-                        "Order by a function that writes nothing.",
-                    )
+    def _orders(self, call: ir.Expr) -> bool:
+        """Whether a call orders items by a key that writes what it is given."""
+        words = dict(call.kwargs) if isinstance(call, ir.Call) else {}
+        key = words.get("key")
+        refs = getattr(key, "refs", ())
+        if key is None or not (self.is_writer(key) or any(self.changes(r.obj) for r in refs)):
+            return False
+        assert isinstance(call, ir.Call)
+        match call:
+            case ir.Call(fn=ir.Ref(obj=obj), args=args):
+                known = obj is sorted and len(args) == 1 and words.keys() <= {"key", "reverse"}
+                known = known or (any(obj is fn for fn in (max, min)) and len(words) == 1)
+                known = known and not any(map(ir.is_starred, args))
+            case ir.Call(fn=ir.Attribute(_, name), args=args):
+                known = name == "sort" and not args and words.keys() <= {"key", "reverse"}
+            case _:
+                known = False
+        if self.refuses or not known:
+            name = key.text if isinstance(key, ir.Ref) else noun(key)
+            raise UnsupportedError(
+                f"`{name}` may write its arguments, and is the key by which these are ordered",
+                call.at,
+                "Order by a function that writes nothing.",
+            )
+        return True
 
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse code that travels as text and may call what writes, as `assert xs.pop() > 0`."""
+        found = self._hidden(code)
+        if found:
+            raise _writes_inside(found, f"`{code.text}`", place)
+
+    def _hidden(self, code: ir.Opaque | ir.OpaqueStmt) -> str:
+        """What such code calls that may write."""
         if not code.names or ("." not in code.text and "(" not in code.text):
-            return
+            return ""
         inside = (*code.refs, *(part for value in code.values for part in ir.walk(value)))
         refs = (ref for ref in inside if isinstance(ref, ir.Ref))
         found = [ref.text for ref in refs if not self._are_sets(map(ir.Var, self.changes(ref.obj)))]
         found = found or [text for call, text in self._calls(code) if self._may_write(call)]
-        if found:
-            raise _writes_inside(found[0], f"`{code.text}`", place)
+        return next(iter(found), "")
 
     def _are_sets(self, written: Iterable[ir.Expr]) -> bool:
         """Whether all that a function writes are sets, which hold no derivatives: what was seen. Of

@@ -52,6 +52,8 @@ class Variants:
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
         self.effects: Callable[[Any], Effects] = lambda obj: Effects()
+        # A function in which what the functions that it was given write shows in statements.
+        self.apart: Callable[[Lowered], Lowered] = lambda lowered: lowered
         self.classes: FunctionClasses | None = None  # where functions that are kept are objects
         self._passed_on = ByIdentity[frozenset[str]]()  # parameters that become options
 
@@ -214,7 +216,9 @@ class Variants:
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
-            self.lowered[variant] = self.resolved(self.lowered[variant])
+            known = self.resolved(self.lowered[variant])
+            apart = self.apart(known)
+            self.lowered[variant] = known if apart is known else self.resolved(apart)
             self.depth -= 1
         else:
             self.lowered[variant] = self.resolved(self.lowered[variant])
