@@ -304,7 +304,19 @@ def of_two_exceptions(x):
     return s
 
 
+def context_left_before_it_fails(x):
+    y = x * 2.0
+    try:
+        with np.errstate(all="ignore"):
+            y = y * x if x[0] > 0.0 else y
+        z = [x, y][int(x[1] > 0.0) * 2]
+    except IndexError:
+        z = y * x
+    return np.sum(y * z)
+
+
 PROGRAMS = [
+    *(context_left_before_it_fails,),
     *(bound_before_it_fails, loop_half_done, branches_half_done, a_test_that_raises),
     *(raised_again_in_part, saved_where_it_may_raise, of_two_exceptions),
     *(named_in_a_loop, several_handlers_in_a_loop),

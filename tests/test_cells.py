@@ -305,6 +305,35 @@ def test_a_captured_variable_is_read_when_the_function_is_called(f: Any, args: A
         assert agreement.close(way(f, args, wrt, u, v, []), curvature, 1e-6), way.__name__
 
 
+def handed_to_what_calls_it(x, s):
+    def scaled(t, by=0.5):
+        return t * np.sin(x) * by
+
+    if s > 5.0:
+        x = 2.0 * x
+    return np.sum(run_twice(lambda t: scaled(t, s), x))
+
+
+def captured_beside_a_list(x, s):
+    u = np.cos(s)
+    if s > 5.0:
+        x = np.array(list(map(lambda t: t * u, x)))  # noqa: C417
+    else:
+
+        def scaled(t, by=0.5):
+            return t * np.sin(x) * by
+
+        x = run_twice(lambda t: scaled(t, s), x)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("f", [handed_to_what_calls_it, captured_beside_a_list])
+def test_no_cell_where_all_that_a_local_function_captures_has_its_value(f: Any) -> None:
+    """(The second was refused: an inner function has no value, but what it captures.)"""
+    tl.check_grads(f, (X, 0.37))
+    assert "_cell" not in tl.grad(f).source
+
+
 def test_the_variable_is_the_item_of_a_list() -> None:
     gradient = tl.grad(by_a_lambda_in_a_list)
     gradient(X, 0.37)

@@ -121,8 +121,29 @@ def of_a_closure(k):
     return inner
 
 
+def in_an_inner_function(x):
+    def scaled(v, k=1.5):
+        try:
+
+            class Scale:
+                def __init__(self, k):
+                    self.k = k
+
+                def of(self, v):
+                    return self.k * v
+        except NameError:
+            return 0.0
+        return np.sum(Scale(k).of(v) ** 2)
+
+    return scaled(x) + scaled(x[:2], x[0])
+
+
 @pytest.mark.parametrize(
-    "fn", [derived, records, abstract, in_a_loop, of_a_closure(2.5), of_a_closure(X)]
+    "fn",
+    [
+        *(derived, records, abstract, in_a_loop, of_a_closure(2.5), of_a_closure(X)),
+        in_an_inner_function,
+    ],
 )
 def test_derivatives(fn):
     tl.check_grads(fn, (X,), order=2)

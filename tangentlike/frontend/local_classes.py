@@ -25,6 +25,7 @@ import gast
 
 from ..runtime.recent import Recent
 from .owners import is_pythons
+from .survey import survey
 
 _MADE: Recent[types.FunctionType, dict[str, types.CellType]] = Recent(256)
 
@@ -32,33 +33,50 @@ _MADE: Recent[types.FunctionType, dict[str, types.CellType]] = Recent(256)
 def local_classes(
     fn: types.FunctionType, node: Any, bound: Collection[str], lookup: Callable[[str], Any]
 ) -> Mapping[str, types.CellType]:
-    """The classes that the body of a function defines, by name, in cells; `bound` are the names
-    of the function, `lookup` says what others mean."""
-    found = [part for part in _statements(node.body) if isinstance(part, gast.ClassDef)]
+    """The classes that the body of a function, or of one inside it, defines, by name, in cells;
+    `bound` are the names of the function, `lookup` says what others mean."""
+    found = list(_definitions(node.body, fn.__code__, frozenset(bound)))
     known = _MADE.get(fn) if found else {}
     if known is None:
         known = _MADE.put(fn, {})
-        if _may_change(node, {part.name for part in found}):
+        if _may_change(node, {part.name for part, _, _ in found}):
             return known
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
-        for part in found:
-            cell = _made(part, fn, {**cells, **known}, bound, lookup)
-            if cell is not None and [p.name for p in found].count(part.name) == 1:
+        for part, code, local in found:
+            cell = _made(part, code, fn, {**cells, **known}, local, lookup)
+            if cell is not None and [p.name for p, _, _ in found].count(part.name) == 1:
                 known[part.name] = cell
     return known
 
 
-def _statements(block: Any) -> Iterator[Any]:
-    """The statements of a function itself."""
+def _definitions(
+    block: Any, code: types.CodeType, bound: frozenset[str]
+) -> Iterator[tuple[Any, types.CodeType, frozenset[str]]]:
+    """The classes that some statements define, with the code that does, and the names of the
+    functions around."""
     for stmt in block if isinstance(block, list) else ():  # (that of a lambda is an expression)
-        yield stmt
-        if not isinstance(stmt, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
-            for name in ("body", "orelse", "finalbody"):
-                yield from _statements(getattr(stmt, name, ()))
+        if isinstance(stmt, gast.ClassDef):
+            yield stmt, code, bound
+        elif isinstance(stmt, gast.FunctionDef):
+            inside = _codes(code, stmt.name)
+            if len(inside) == 1:
+                yield from _definitions(stmt.body, inside[0], bound.union(survey(stmt).bound))
+        else:
+            for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                parts = getattr(stmt, name, ())
+                whole = name in ("handlers", "cases")
+                for inner in [part.body for part in parts] if whole else [parts]:
+                    yield from _definitions(inner, code, bound)
+
+
+def _codes(code: types.CodeType, name: str) -> list[types.CodeType]:
+    """The pieces of code with a name that some code makes functions and classes of."""
+    return [c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name]
 
 
 def _made(
     node: Any,
+    around: types.CodeType,
     fn: types.FunctionType,
     cells: Mapping[str, types.CellType],
     bound: Collection[str],
@@ -67,8 +85,7 @@ def _made(
     """The class; None where it needs more than is known before the function runs."""
     own = types.CellType()
     cells = {**cells, node.name: own}
-    codes = [c for c in fn.__code__.co_consts if isinstance(c, types.CodeType)]
-    codes = [c for c in codes if c.co_name == node.name]
+    codes = _codes(around, node.name)
     if len(codes) != 1 or not cells.keys() >= {*codes[0].co_freevars} or node.keywords:
         return None
 
@@ -138,8 +155,9 @@ def _may_change(node: Any, names: Collection[str]) -> bool:
                     of_class.update(p.id for p in given.args[:1])
     for part in gast.walk(node):
         match part:
-            case gast.Name(id=name, ctx=gast.Load()) if name in names and part not in known:
-                return True
+            case gast.Name(id=name, ctx=ctx) if name in names:
+                if not isinstance(ctx, gast.Load) or part not in known:
+                    return True
             case gast.Attribute(value=base, ctx=gast.Store() | gast.Del()):
                 if isinstance(base, gast.Call | gast.Attribute):
                     return True  # (`type(self).n = 1`, `self.__class__.n = 1`)

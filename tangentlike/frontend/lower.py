@@ -176,6 +176,7 @@ def lower(
                 known.bound.pop(name, None)
         classes = local_classes(function, found.node, known.bound, scope.lookup)
         scope = replace(scope, cells={**scope.cells, **classes}) if classes else scope
+        known.classes = frozenset(classes)
         for name in classes:
             known.bound.pop(name, None)
         call_methods_by_object(found.node, known)

@@ -487,9 +487,10 @@ class StatementReader:
         if most != 0:
             return self._with_results(node, most, line, reader)
         known = survey(node)
+        own = known.bound.keys() - self.around.classes
 
         def lookup(name: str) -> ir.Expr:
-            return ir.Var(name) if name in known.bound else self.lookup(name)
+            return ir.Var(name) if name in own else self.lookup(name)
 
         reader_inside = dataclasses.replace(
             self, lookup=lookup, outer=NO_OUTER, at_yield=None, inside=frozenset()

@@ -29,7 +29,8 @@ class Survey:
     """`used`: every name of any scope, and how often it is read or assigned. `bound`: the names
     local to the function itself. `yields`: the expressions that make it a generator. `outer`: the
     names it declares `global` or `nonlocal`. `imports`: whether anything is imported in it.
-    `attributes`: the assignments of attributes, `calls` those of a name, of any scope."""
+    `attributes`: the assignments of attributes, `calls` those of a name, of any scope; `classes`:
+    the classes defined inside that were made already (`local_classes`)."""
 
     used: dict[str, int] = field(default_factory=dict)
     bound: dict[str, None] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Survey:
     imports: bool = False
     attributes: list[Any] = field(default_factory=list)
     calls: dict[str, list[Any]] = field(default_factory=dict)
+    classes: frozenset[str] = frozenset()
 
 
 def survey(node: Any) -> Survey:

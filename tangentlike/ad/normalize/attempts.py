@@ -193,7 +193,7 @@ class _Pieces:
             if not entered and (self.splits(stmt) or any(ir.breaks((stmt,)))):
                 return count or 1
             entered += isinstance(stmt, ir.Enter) - isinstance(stmt, ir.Leave)
-            if not entered and self.changes(stmt):
+            if not entered and any(map(self.changes, block[: count + 1])):
                 return count + 1
         return len(block)
 

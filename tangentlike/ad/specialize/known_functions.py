@@ -285,9 +285,13 @@ class _Resolver(FunctionValues, ir.Rewriter):
         for part in parts:
             value = self.value_of(part)
             if isinstance(value, ir.Call) and isinstance(value.args[0], ir.Ref):
-                lifted = lifted_of(value.args[0].obj)
-                if lifted is not None and lifted.rebound.difference(known):
-                    name = min(lifted.rebound.difference(known))
+                lifted, words = lifted_of(value.args[0].obj), dict(value.kwargs)
+                again = frozenset[str]() if lifted is None else lifted.rebound
+                # (Another local function is given as what that captures.)
+                given = {n: ir.names_in(words.get(n, ir.Var(n))) for n in again}
+                later = sorted(name for name in again if given[name].difference(known))
+                if lifted is not None and later:
+                    name = later[0]
                     raise UnsupportedError(
                         f"a function that uses `{name}` is stored, and `{name}` is bound more "
                         "than once",
