@@ -226,7 +226,12 @@ def in_a_filter(x):
     return np.sum(a * x) * n
 
 
-@pytest.mark.parametrize("f", [in_an_assertion, in_a_text, in_flags, in_a_filter])
+@pytest.mark.parametrize("f", [in_flags, in_a_filter])
+def test_a_comprehension_that_calls_what_writes_is_a_loop(f):
+    tl.check_grads(f, (X,))
+
+
+@pytest.mark.parametrize("f", [in_an_assertion, in_a_text])
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_code_that_travels_as_text_may_call_nothing_that_writes(f, mode):
     with pytest.raises(tl.UnsupportedError, match="`sweep` may write its arguments"):
@@ -323,11 +328,9 @@ def by_a_partial(x):
     ],
     ids=lambda f: f.__name__,
 )
-@pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_nor_anything_that_may_write(f, mode):
+def test_whatever_a_comprehension_calls_that_writes(f):
     """Their derivatives were zero: only functions of the module were looked for."""
-    with pytest.raises(tl.UnsupportedError):
-        tl.autodiff(f, mode=mode)(X, *([V] if mode == "forward" else ()))
+    tl.check_grads(f, (X,))
 
 
 def chosen(f, xs):

@@ -299,6 +299,7 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     assigned = (_assigned(stmt, sources) for stmt in ir.statements(function.body))
     every = frozenset().union(*assigned)
     writes, kept = frozenset(sharing.changed), _kept(function.param_names, sharing.classes)
+    kept |= {(name, name) for name in sharing.filled_twice}  # (two items of it are one memory)
     kept = frozenset((container, held) for container, held in kept if container in writes)
     returned, inside = frozenset(sharing.given_back), frozenset(sharing.changed_inside)
     whole = frozenset(sharing.given_whole)

@@ -112,6 +112,7 @@ class Sharing(Problem[Pairs]):
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
         self.repeating: set[str] = set()  # containers, two items of which may when one is read
+        self.filled_twice: set[str] = set()  # parameters into which one memory is put twice
         self.changed: set[str] = set()  # parameters of which what was given is written
         self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
@@ -319,11 +320,13 @@ class Sharing(Problem[Pairs]):
         """A value put into a container stays reachable through it, by whatever name."""
         for container, values in container_stores(stmt, self.sources):
             before = pairs  # (what is put there is put once, by however many names)
-            same = {owner(node) for node in pairs.partners((container,))}
+            reached = pairs.partners((container,))
+            same = {owner(node) for node in reached}
             for held in (element(name) for name in sorted(same | {container})):
                 there = before.partners((held,)) | {held}
                 if self._overlap((there, values), before) or _repeating(values, before):
                     pairs = pairs.linked(held, (held,))
+                    self.filled_twice |= {_param(n) for n in reached if _is_given(n)}
                 pairs = self._join(held, values, pairs)
         return pairs
 

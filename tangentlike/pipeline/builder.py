@@ -10,7 +10,7 @@ from typing import Any
 from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
-from ..ad.forward.functions import forward, tangent_only
+from ..ad.forward.functions import forward, given_twice, tangent_only
 from ..ad.normalize.common import known_compositions, share_loads
 from ..ad.normalize.effects_first import Apart, effects_first
 from ..ad.normalize.inplace import writes_as_stores
@@ -188,7 +188,9 @@ class Builder:
             return kind_of(expr, self._kinds(lowered.function, given), self.book)
 
         read = effects_first(lowered, functools.partial(self._writes, kind), self._changes, kind)
-        return read if read is lowered else self._read(read, given, False, None)
+        if read is lowered:
+            return lowered
+        return self._read(self.callees.variants.resolved(read), given, False, None)
 
     def _writes(self, kind: Callable[[ir.Expr], Kind], call: ir.Call) -> tuple[ir.Expr, ...]:
         """What the call of a user's function writes of what it is given; itself if that is not
@@ -820,6 +822,10 @@ class Builder:
             function = writes_as_stores(lowered.function, context)
             run.made = function = self._asking(function, wrt, context)
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
+        twice = given_twice(function, active, context) if exposed else frozenset()
+        if twice:
+            active |= twice
+            refuse_unknown(function, active, self.book, context.kinds, wrt)
         known = protect or function.name == self._exposed
         written = self._written(function, context) if known else ()
         context.outer = self.outside.given_to_unknown(function, context.sources())

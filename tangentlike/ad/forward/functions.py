@@ -13,6 +13,7 @@ has a list. So nothing needs to be saved, and the primal's effects run once, in 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -134,6 +135,39 @@ def _exposed(function: ir.Function, flow: Flow) -> frozenset[str]:
     names = frozenset() if value is None else ir.names_in(value)
     names |= {p for p in function.param_names if any(map(flow.is_written, (p, element(p))))}
     return names | frozenset(map(element, names))
+
+
+def given_twice(function: ir.Function, active: Collection[str], context: Context) -> frozenset[str]:
+    """The names, not `active`, of memory that a caller gets in more than one way and may write:
+    its tangent is one.
+
+    before::                                  after::
+        buf = np.zeros(3)                         buf = np.zeros(3)
+        return (buf, k), [buf]                    buf_dot = np.zeros_like(buf)
+                                                  return .., ((buf_dot, k_dot), [buf_dot])
+    """
+    flow = context.flow(function)
+    exposed = set(map(flow.group, _exposed(function, flow)))
+    bound: dict[str, set[int]] = {}
+    ways: Counter[str] = Counter()
+    found: dict[str, set[str]] = {}
+    every = [
+        (stmt, {id(s) for s in around if isinstance(s, ir.For | ir.While)})
+        for stmt, around in ir.with_parents(function.body)
+    ]
+    for stmt, loops in every:
+        for name in ir.binds(stmt):
+            bound[name] = bound.get(name, loops) & loops
+    for stmt, loops in every:
+        parts = (part for part in ir.walk_statement(stmt) if isinstance(part, ir.Var))
+        for name in (part.name for part in parts if part.name not in active):
+            kind = context.kind_of(ir.Var(name))
+            if kind.discrete or kind.form in ("number", "other"):
+                continue
+            for group in {flow.group(name), flow.group(element(name))} & exposed:
+                ways[group] += 1 + (not loops <= bound.get(name, set()))
+                found.setdefault(group, set()).add(name)
+    return frozenset().union(*(names for group, names in found.items() if ways[group] > 1))
 
 
 def _copies(

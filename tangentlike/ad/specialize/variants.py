@@ -216,9 +216,7 @@ class Variants:
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
-            known = self.resolved(self.lowered[variant])
-            apart = self.apart(known)
-            self.lowered[variant] = known if apart is known else self.resolved(apart)
+            self.lowered[variant] = self.apart(self.resolved(self.lowered[variant]))
             self.depth -= 1
         else:
             self.lowered[variant] = self.resolved(self.lowered[variant])
