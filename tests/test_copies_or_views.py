@@ -32,6 +32,15 @@ def cast_without_copy(x):
     return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
 
 
+def taken_as_it_is(x, subok=False):
+    z = x.copy()
+    a = np.array(z, copy=None, subok=subok)
+    a[0] = 2 * z[1] * z[1]
+    b = np.array(z, copy=True, subok=True)
+    b[0] = 3.0
+    return np.sum(a * a * np.arange(1.0, 5.0)) + np.sum(z**3) + np.sum(b)
+
+
 def to_complex(x):
     n = x.shape[0]
     a = x.astype(complex)
@@ -274,6 +283,7 @@ def unstacked(x):
 
 
 PROGRAMS = [
+    taken_as_it_is,
     unstacked,
     *(not_differenced, not_differenced_as_written),
     *(scalar_type, scalar_type_of_argument, complex_scalar_type, other_scalar_type),

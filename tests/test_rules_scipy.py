@@ -384,6 +384,8 @@ PROGRAMS = {
     "sem": lambda x: stats.sem(x, axis=None),
     "entropy": lambda x: stats.entropy(x, base=2),
     "relative entropy": lambda x: stats.entropy(x, x**2, axis=1),
+    "comb": lambda x: special.comb(4.0 * x, 0.5 * x),
+    "comb with repetition": lambda x: special.comb(x, x[0] ** 2, repetition=True),
     "correlate": lambda x: signal.correlate(x, x[:2, :3], "same"),
     "convolve2d": lambda x: signal.convolve2d(x, x[:2, :2], mode="valid"),
     "correlate2d": lambda x: signal.correlate2d(x, x[:2, :3]),
@@ -419,6 +421,10 @@ def test_programs(name: str) -> None:
 WAVE = np.cos(np.arange(31.0) ** 1.3)
 SPECTRA = (WAVE[:30] + 1.0j * WAVE[1:]).reshape(5, 6)
 VALUES = {
+    ("special", "comb"): (
+        (np.array([3.0, 2.5, 0.0, -0.5]), np.array([[2.0], [0.0], [2.7]])),
+        ({}, {"repetition": True}),
+    ),
     **{("linalg", name): ((A,), ({},)) for name in ("svdvals", "pinv", "polar")},
     ("linalg", "svd"): ((A,), ({}, {"full_matrices": False}, {"compute_uv": False})),
     ("linalg", "qr"): ((A,), ({}, {"mode": "economic"})),
@@ -501,7 +507,10 @@ def test_programs_give_what_scipy_gives(module: str, name: str) -> None:
     args, every = VALUES[module, name]
     ours = getattr(scipy_programs, name if module == "stats" else f"{module}_{name}")
     scipys = getattr(
-        {"linalg": linalg, "signal": signal, "ndimage": ndimage}.get(module, stats), name
+        {"linalg": linalg, "signal": signal, "ndimage": ndimage, "special": special}.get(
+            module, stats
+        ),
+        name,
     )
     for options in every:
         for found, expected in zip(

@@ -64,7 +64,7 @@ _PROGRAMS = (
     ("scipy_programs", "", "scipy.stats"),
     *(
         ("scipy_programs", f"{name.replace('.', '_')}_", f"scipy.{name}")
-        for name in ("linalg", "signal", "ndimage", "spatial.distance", "integrate")
+        for name in ("linalg", "signal", "ndimage", "spatial.distance", "integrate", "special")
     ),
     ("scipy_programs", "multivariate_normal_", "scipy.stats.multivariate_normal"),
     ("scipy_programs", "dirichlet_", "scipy.stats.dirichlet"),

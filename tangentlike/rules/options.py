@@ -199,9 +199,11 @@ def _border(rows, width, mode, length, end):
 # ------------------------------------------------------------------------------ new arrays
 
 
-def array(object, dtype=None, copy=True):
+def array(object, dtype=None, copy=True, subok=False):
     if copy:
         return np.array(object, dtype)
+    if subok:
+        return np.asanyarray(object, dtype)
     return np.asarray(object, dtype)  # (the same array where it can be)
 
 
@@ -327,7 +329,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
     "builtins.max": (max_or_default, {"default": ()}),
     "builtins.min": (min_or_default, {"default": ()}),
-    "numpy.array": (array, {"copy": (True,)}),
+    "numpy.array": (array, {"copy": (True,), "subok": (False,)}),
     "numpy.cross": (cross, {"axisa": (), "axisb": (), "axisc": ()}),
     "numpy.interp": (interp, {"left": (), "right": (), "period": ()}),
     "numpy.cov": (cov, {"y": (), "fweights": (), "aweights": ()}),

@@ -14,6 +14,18 @@ import scipy.special
 from ..runtime import NotDifferentiated, trapezoid
 
 
+def special_comb(N, k, *, exact=False, repetition=False):
+    if exact:
+        raise NotDifferentiated("comb has no derivative with exact=True, which gives an integer")
+    n, k = np.asarray(N), np.asarray(k)
+    if repetition:
+        none = (k == 0) & (n >= 0)
+        return scipy.special.binom(np.where(none, 1.0, n + k - 1), np.where(none, 0.0, k))
+    some = (k <= n) & (n >= 0) & (k >= 0)
+    found = scipy.special.binom(np.where(some, n, 1.0), np.where(some, k, 0.0))
+    return np.where(some, found, 0.0)[()]
+
+
 def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     """(SciPy takes a number or a vector for a diagonal matrix. One that is singular has no
     Cholesky factor, here or there: `LinAlgError`.)"""
