@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ... import ir
@@ -23,6 +23,8 @@ from ...analysis.flow import Flow
 from ...analysis.memory import element
 from ...analysis.structure import structure
 from ...frontend.jumps import names_constant
+from ...frontend.owners import is_numerical
+from ...ir.index import OUTERMOST
 from ...ir.names import Names
 from ..context import Context
 from ..fragile import Discarded, Held
@@ -146,28 +148,49 @@ def given_twice(function: ir.Function, active: Collection[str], context: Context
         return (buf, k), [buf]                    buf_dot = np.zeros_like(buf)
                                                   return .., ((buf_dot, k_dot), [buf_dot])
     """
-    flow = context.flow(function)
+    flow, facts = context.flow(function), structure(function)
     exposed = set(map(flow.group, _exposed(function, flow)))
-    bound: dict[str, set[int]] = {}
     ways: Counter[str] = Counter()
     found: dict[str, set[str]] = {}
-    every = [
-        (stmt, {id(s) for s in around if isinstance(s, ir.For | ir.While)})
-        for stmt, around in ir.with_parents(function.body)
-    ]
-    for stmt, loops in every:
-        for name in ir.binds(stmt):
-            bound[name] = bound.get(name, loops) & loops
-    for stmt, loops in every:
-        parts = (part for part in ir.walk_statement(stmt) if isinstance(part, ir.Var))
-        for name in (part.name for part in parts if part.name not in active):
-            kind = context.kind_of(ir.Var(name))
-            if kind.discrete or kind.form in ("number", "other"):
-                continue
-            for group in {flow.group(name), flow.group(element(name))} & exposed:
-                ways[group] += 1 + (not loops <= bound.get(name, set()))
+
+    def groups(name: str) -> set[str]:
+        """The exposed groups of a name that may be memory, and has no tangent."""
+        kind = context.kind_of(ir.Var(name))
+        if name in active or kind.discrete or kind.form in ("number", "other"):
+            return set()
+        return {flow.group(name), flow.group(element(name))} & exposed
+
+    for stmt in ir.statements(function.body):
+        loop = facts.outer_loop[facts.block_of(stmt)]
+        for name in _held(stmt):
+            made = facts.definitions.get(name, ())
+            again = loop != OUTERMOST and all(
+                facts.outer_loop[facts.block_of(d)] != loop for d in made
+            )
+            for group in groups(name):
+                ways[group] += 1 + again
                 found.setdefault(group, set()).add(name)
-    return frozenset().union(*(names for group, names in found.items() if ways[group] > 1))
+    twice = {name for group, names in found.items() if ways[group] > 1 for name in names}
+    pending = list(twice)
+    while pending:  # (what these are parts of)
+        for stmt in facts.definitions.get(pending.pop(), ()):
+            more = {n for n in ir.reads(stmt) if groups(n)} - twice
+            twice |= more
+            pending += more
+    return frozenset(twice)
+
+
+def _held(stmt: ir.Stmt) -> Iterator[str]:
+    """The names of what a statement gives back, or puts where it may be found again."""
+    match stmt:
+        case ir.Return(value=ir.Var(name)) | ir.Store(value=ir.Var(name)):
+            yield name
+    for part in ir.walk_statement(stmt):
+        match part:
+            case ir.Display(items=items):
+                yield from (item.name for item in items if isinstance(item, ir.Var))
+            case ir.Call(fn=fn) if not (isinstance(fn, ir.Ref) and is_numerical(fn.obj)):
+                yield from (e.name for e in ir.arguments(part) if isinstance(e, ir.Var))
 
 
 def _copies(
