@@ -392,6 +392,10 @@ AGAIN = Subject(
         ("p = [<V>, <W>]", "p.sort(key=lambda x1: bent(x1) * 2.0)", "<X> = p[0] * <S>"),
         ("q = any(bent(x1) > 2.0 for x1 in (<V>, <W>))", "<X> = <V> * <S>"),
         ("q = not bent(<V>)", "<Y> = 0.2 * np.sum(<V>)"),
+        ("q = len([1 for x1 in (<V>, <W>) if bent(x1) > 0.3])", "<X> = <V> * (0.3 * q)"),
+        # memory that a helper gives back, or puts somewhere, in two ways
+        ("p, q = in_two_ways(<S>)", "p[0][1] += p[1] * <V>[0]", "<Y> = q[0][1] * <T>"),
+        ("p = []", "twice_into(p, <V>)", "p[0][1] += <S> * <T>", "<Y> = p[1][0] * 0.5"),
         ("u0 = bent(<V>) and bent(<W>)", "<Y> = 0.2 * np.sum(<W>)"),
         # a helper for each item
         ("for x1 in <V>:", "    <Y> = stepped(<S>, x1)"),
@@ -438,6 +442,14 @@ AGAIN = Subject(
         ("operator.", "import operator"),
         ("bend(", "def bend(vs):\n    for v in vs:\n        v *= np.sin(v) + 0.5\n"),
         ("bent", "def bent(v):\n    v *= np.sin(v) + 0.5\n    return v[0]\n"),
+        (
+            "in_two_ways(",
+            "def in_two_ways(c):\n    buf = np.zeros(4)\n    return (buf, c), [buf]\n",
+        ),
+        (
+            "twice_into(",
+            "def twice_into(p, v):\n    buf = v * 0.9\n    p.append(buf)\n    p.append(buf[1:])\n",
+        ),
         ("damp_all(", "def damp_all(pairs):\n    for v, w in pairs:\n        v *= np.cos(w)\n"),
         (
             "overwrite(",
