@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -283,6 +284,12 @@ def _variables(
     return tuple(n for n in names if n not in taken)[:count]
 
 
+def _or_none(bound: ir.Expr, default: int) -> ir.Expr:
+    """A bound that may be None, which stands for the default."""
+    absent = ir.Call(ir.Ref("is", operator.is_), (bound, _NONE))
+    return ir.Lazy("if", (absent, ir.Const(default), bound))
+
+
 def _sliced(args: tuple[ir.Expr, ...], code: ir.Opaque) -> ir.Expr:
     """`islice(items, a, b, k)` of a generator expression, which makes no item after the last.
 
@@ -290,6 +297,10 @@ def _sliced(args: tuple[ir.Expr, ...], code: ir.Opaque) -> ir.Expr:
     """
     items, *bounds = args
     start, stop, step = (*((_NONE,) if len(bounds) == 1 else ()), *bounds, _NONE)[:3]
+    start, stop, step = (
+        bound if isinstance(bound, ir.Const) else _or_none(bound, default)
+        for bound, default in ((start, 0), (stop, sys.maxsize), (step, 1))
+    )
     (item,), (number,) = _variables(1, args, code), _variables(1, args, code, "i")
     count: ir.Expr = ir.Var(number)
     tests: list[ir.Expr] = []

@@ -336,12 +336,14 @@ def _sliced(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | No
         if bounds[-1] is name:
             first.append(Assign(name.name, bound, origin))
     count, begin = ir.Var(names.fresh("count")), (bounds[0] if len(bounds) == 2 else Const(None))
-    over = () if bounds[-1] == Const(None) else (_reached(count, bounds[-1]),)
+    over = (
+        () if bounds[-1] == Const(None) else (_if_given(bounds[-1], _reached(count, bounds[-1])),)
+    )
     made = replace(within, first=tuple(first), over=(*over, *within.over))
     made = made.counting(count, Const(0), origin)
     if begin in (Const(None), Const(0)):
         return made
-    early = Call(Ref("<", operator.lt), (count, begin))
+    early = _if_given(begin, Call(Ref("<", operator.lt), (count, begin)))
     skipped: list[Any] = [*made.counted, ir.Continue(origin)]
     passed = (If(early, tuple(skipped), (), origin),)
     return replace(made, ended=lambda value: (*within.ended(value), *passed))
@@ -368,6 +370,13 @@ _BESIDE = {
     id(itertools.islice): _sliced,
     id(itertools.takewhile): _taken_while,
 }
+
+
+def _if_given(bound: Expr, test: Expr) -> Expr:
+    """A test of a bound that may be None, which stands for none."""
+    if isinstance(bound, Const):
+        return test
+    return ir.Lazy("and", (Call(Ref("is not", operator.is_not), (bound, Const(None))), test))
 
 
 def _reached(count: Expr, length: Expr) -> Expr:

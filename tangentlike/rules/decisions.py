@@ -6,6 +6,7 @@ A test is true, false, or not known (None); what is not known selects the `else`
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -232,6 +233,14 @@ def _is_square(facts: Facts, name: str) -> bool:
     return _known((shape[0] == shape[1]) or None)
 
 
+def _ascends(facts: Facts, name: str) -> bool:
+    """Whether an argument holds places that are seen to ascend."""
+    places = [item.spells for item in facts.kind(name).items or ()]
+    if not places or not all(type(place) is int for place in places):
+        raise _Unknown
+    return all(a <= b for a, b in itertools.pairwise(places))  # (none is negative)
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
@@ -249,6 +258,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "spans": lambda facts, a, b: _known(facts.kind(a).spans(facts.kind(b)) or None),
     "stacked_alike": _stacked_alike,
     "is_square": _is_square,
+    "ascends": _ascends,
     "same_shape": lambda facts, a, b: _known(facts.kind(a).same_shape(facts.kind(b)) or None),
 }
 

@@ -466,17 +466,40 @@ def _part_of(size, fn, count):
 @rule(np.split, np.array_split, view="view", kind=_pieces(None))
 def split(y, ary, indices_or_sections, axis=0):
     y_dot = np.array_split(ary_dot, indices_or_sections, axis=axis)
-    ary_bar = np.concatenate(y_bar, axis=axis)
+    if is_number(indices_or_sections) or ascends(indices_or_sections):
+        ary_bar = np.concatenate(y_bar, axis=axis)
+    else:
+        ary_bar = unsplit(y_bar, ary, indices_or_sections, axis)
 
 
-linear(
-    "np.hsplit(ary, indices_or_sections)",
-    "np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)",
-    _pieces(1),
-    "view",
-)
-linear("np.vsplit(ary, indices_or_sections)", "np.concatenate(y_bar)", _pieces(0), "view")
-linear("np.dsplit(ary, indices_or_sections)", "np.concatenate(y_bar, axis=2)", _pieces(2), "view")
+@rule(np.hsplit, view="view", kind=_pieces(1))
+def hsplit(y, ary, indices_or_sections):
+    y_dot = np.hsplit(ary_dot, indices_or_sections)
+    if is_number(indices_or_sections) or ascends(indices_or_sections):
+        ary_bar = np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)
+    else:
+        ary_bar = unsplit(y_bar, ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+@rule(np.vsplit, view="view", kind=_pieces(0))
+def vsplit(y, ary, indices_or_sections):
+    y_dot = np.vsplit(ary_dot, indices_or_sections)
+    if is_number(indices_or_sections) or ascends(indices_or_sections):
+        ary_bar = np.concatenate(y_bar)
+    else:
+        ary_bar = unsplit(y_bar, ary, indices_or_sections)
+
+
+@rule(np.dsplit, view="view", kind=_pieces(2))
+def dsplit(y, ary, indices_or_sections):
+    y_dot = np.dsplit(ary_dot, indices_or_sections)
+    if is_number(indices_or_sections) or ascends(indices_or_sections):
+        ary_bar = np.concatenate(y_bar, axis=2)
+    else:
+        ary_bar = unsplit(y_bar, ary, indices_or_sections, 2)
+
+
+linear("unsplit(g, like, places, axis=0)", "np.array_split(y_bar, places, axis=axis)", same_as(1))
 
 
 # -------------------------------------------------------------- repeating, turning, padding

@@ -358,6 +358,7 @@ from .shapes import (
     unresize,
     unroll_axis,
     unslide,
+    unsplit,
     unstack,
     untile,
     untrim,

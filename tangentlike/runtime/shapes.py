@@ -105,6 +105,22 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> Any:
     return in_form_of(parts, pieces) if isinstance(parts, SEQUENCES) else np.stack(pieces)
 
 
+def unsplit(pieces: Sequence[Any], like: Any, places: Any, axis: int = 0) -> Any:
+    """The adjoint of `np.split(like, places, axis)`: the pieces side by side, or their sum where
+    places that do not ascend make the parts overlap.
+
+    >>> unsplit([np.ones(2), np.ones(0), np.ones(2)], np.zeros(3), [2, 1])
+    array([1., 2., 1.])
+    """
+    joined = np.concatenate(pieces, axis=axis)
+    if joined.shape[axis] == np.shape(like)[axis]:
+        return joined
+    total = np.zeros_like(joined, shape=np.shape(like))
+    for part, piece in zip(np.split(total, places, axis=axis), pieces, strict=True):
+        part += piece
+    return total
+
+
 def join_like(pieces: Sequence[Any], g: Any, axis: int | None = 0) -> Any:
     """The adjoint of `split_like`: the pieces side by side, in the shape of `g`.
 

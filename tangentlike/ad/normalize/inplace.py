@@ -306,7 +306,7 @@ class _Stores(ir.Rewriter):
             assert isinstance(stmt, ir.Assign | ir.Do)
             return [dataclasses.replace(stmt, value=plain)]
         written = self._written(out, call)
-        if len(written) > 1:
+        if len(written) > 1 or getattr(getattr(call.fn, "obj", None), "nout", 1) > 1:
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             return self._several(stmt, written, plain, target)
         (out,) = written
@@ -336,7 +336,8 @@ class _Stores(ir.Rewriter):
             items = out.items
         elif isinstance(out, ir.Var) and self.context.kind_of(out).form == "tuple":
             items = self.displays.at(self.at).get(out.name, items)
-        plain = all(isinstance(item, ir.Var) for item in items)
+        several = len(items) > 1  # (`out=(q, None)`)
+        plain = all(isinstance(i, ir.Var) or (several and i == ir.Const(None)) for i in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
             refusal = UnsupportedError(
                 "`out=` is given something other than arrays written out in the call",
@@ -357,12 +358,16 @@ class _Stores(ir.Rewriter):
                 call.at,
                 "Store the results one by one: `out[mask] = f(x[mask])`.",
             )
+        count = getattr(getattr(call.fn, "obj", None), "nout", len(outs))
+        outs = (*outs, *[ir.Const(None)] * (count - len(outs)))
         names = tuple(self._fresh(call) for _ in outs)
         self.context.kinds.update(dict.fromkeys(names, UNKNOWN))
-        stores = [
-            ir.Assign(names, call, stmt.origin),
-            *(self._store(stmt, out, ir.Var(n)) for out, n in zip(outs, names, strict=True)),
-        ]
+        stores: list[ir.Stmt] = [ir.Assign(names, call, stmt.origin)]
+        for n, out in enumerate(outs):
+            if isinstance(out, ir.Const):
+                outs = (*outs[:n], ir.Var(names[n]), *outs[n + 1 :])
+            else:
+                stores.append(self._store(stmt, out, ir.Var(names[n])))
         if isinstance(target, tuple) and all(isinstance(part, str) for part in target):
             pairs = zip(target, outs, strict=True)
             stores += [ir.Assign(part, out, stmt.origin) for part, out in pairs]
@@ -515,7 +520,11 @@ _SCATTERS: dict[Any, tuple[str, str]] = {
     ),
     np.fill_diagonal: (
         "a val wrap=False",
-        "diagonal = np.diag_indices(min(a.shape), a.ndim); a[diagonal] = val",
+        """
+        size = min(a.shape)
+        diagonal = np.diag_indices(min(a.shape), a.ndim)
+        fitted = np.resize(val, size)
+        a[diagonal] = fitted""",
     ),
 }
 _SCATTERS[np.ndarray.put] = _SCATTERS[np.put]
