@@ -52,6 +52,11 @@ def the_other_output(x):
     return np.sum(quotient * x) + np.sum(rest**2) + np.sum(out * x)
 
 
+def masked_quotient(x):
+    inverse = np.divide(1.0, x, out=np.zeros_like(x), where=x > 0.0)
+    return np.sum(inverse * x**3)
+
+
 def items_of(x, n=6):
     for k in range(n):
         yield x[k % 3] * k
@@ -84,6 +89,7 @@ PROGRAMS = [
     columns,
     one_of_two_outputs,
     the_other_output,
+    masked_quotient,
     all_items,
     every_other_item,
     all_squares,
@@ -96,6 +102,10 @@ def test_both_modes_and_order_two(f):
     tl.check_grads(f, (X,), order=2)
     tangents = [tl.jvp(f, (X,), (along,))[1] for along in np.eye(3)]
     np.testing.assert_allclose(tl.grad(f)(X), tangents)
+
+
+def test_a_masked_quotient_has_a_text_for_all_types():
+    assert "np.where" in tl.grad(masked_quotient).source
 
 
 def test_places_that_are_seen_to_ascend_need_no_helper():

@@ -160,7 +160,7 @@ class _Stores(ir.Rewriter):
                 out = dict(call.kwargs).get("out")
                 if is_image_filter(obj) and out is not None:
                     self._check_output(call, out)
-                if self._may_be_none(out):
+                if self._may_be_none(out) and not _masks_entries(call):
                     return [self._where_given(stmt, call, target)]
                 if out is not None:
                     stores = self._out(stmt, call, target) or []
@@ -228,10 +228,12 @@ class _Stores(ir.Rewriter):
 
     def _written_if_array(self, stmt: ir.Stmt, call: ir.Call) -> list[ir.Stmt]:
         """The check that `np.nan_to_num(x, copy=False)` is given an array: of a number or a list it
-        makes a new one. The `output=` of a filter may also be a type."""
+        makes a new one. The `output=` of a filter may also be a type; the `out=` beside a `where=`
+        that says which entries are written is no None, as the others would be left open."""
         x = dict(call.kwargs)["out"]
         obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
         fills = obj is np.nan_to_num or is_image_filter(obj)
+        fills = fills or (_masks_entries(call) and isinstance(x, ir.Var))
         if not fills or x == ir.Const(None) or self.context.kind_of(x).form == "array":
             return []
         return [self.context.check("require_array", (x,), stmt.origin, call.at)]
@@ -400,6 +402,10 @@ def _selects_entries(fn: ir.Expr) -> bool:
         case ir.Attribute(name=method):
             return method == "clip"
     return False
+
+
+def _masks_entries(call: ir.Call) -> bool:
+    return _selects_entries(call.fn) and any(name == "where" for name, _ in call.kwargs)
 
 
 def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
