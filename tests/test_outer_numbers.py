@@ -3,7 +3,7 @@ again: the reverse sweep takes what was read, not what stands there at the end."
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,6 +46,9 @@ CONFIG = {"rate": 1.0}
 ROWS = [1.0]
 LAYER = Layer(1.0)
 ACT = np.tanh
+GLOBAL = 1.0
+MODULE = ModuleType("settings")
+MODULE.RATE = 1.0
 
 
 def scaled(x):
@@ -273,6 +276,46 @@ def rebound_function(x):
     return np.sum(ACT(y))
 
 
+def set_in_module(value):
+    MODULE.RATE = value
+
+
+def attribute_of_a_module(x):
+    set_in_module(0.1)
+    y = np.sin(x) * MODULE.RATE
+    set_in_module(0.5)
+    return np.sum(x * y) * MODULE.RATE
+
+
+def set_by_name(value):
+    globals()["GLOBAL"] = value
+
+
+def by_the_names_of_the_module(x):
+    set_by_name(0.1)
+    y = np.sin(x) * GLOBAL
+    set_by_name(0.5)
+    return np.sum(x * y) * GLOBAL
+
+
+def set_scale_of_layers(value):
+    Layer.scale = value
+
+
+def attribute_of_a_class(x):
+    set_scale_of_layers(0.1)
+    y = np.sin(x) * Layer.scale
+    set_scale_of_layers(0.5)
+    return np.sum(x * y) * Layer.scale
+
+
+def of_its_class(x):
+    set_scale_of_layers(0.1)
+    y = np.sin(x) * LAYER.scale
+    set_scale_of_layers(0.5)
+    return np.sum(x * y) * LAYER.scale
+
+
 def of_a_class(x):
     s = 0.0
     for k in range(3):
@@ -302,6 +345,10 @@ def with_a_variable(x):
     ("f", "message"),
     [
         (rebound_function, "`ACT` is read here, and a function that is called rebinds it"),
+        (attribute_of_a_module, "`MODULE.RATE` is read here"),
+        (by_the_names_of_the_module, "`GLOBAL` is read here"),
+        (attribute_of_a_class, "`Layer.scale` is read here"),
+        (of_its_class, "LAYER.scale` is read here"),
         (of_a_class, "an attribute of `Layer` is set here"),
         (of_its_own_class, "`scale` is set on a class or a function"),
         (with_a_variable, "`calls` is set on a function that captures variables"),

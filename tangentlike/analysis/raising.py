@@ -6,6 +6,7 @@ from __future__ import annotations
 import dis
 import math
 import operator
+import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
-from ..frontend.owners import is_numerical, is_ours
+from ..frontend.owners import NUMERICAL, is_ours
 from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..runtime.records import attribute_of
@@ -208,39 +209,88 @@ def _of_library(obj: Any) -> Classes:
 # function that writes it reads it through opaque code, whose values are kept.
 
 _STORES = frozenset((dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]))
+_SETS = frozenset((dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]))
 
 
 def refuse_moving(functions: Iterable[ir.Function]) -> None:
-    """Refuse functions of one file of which one reads a name that another one writes."""
+    """Refuse functions of one file of which one reads a name, or an attribute of a module or a
+    class, that another one writes."""
     functions = tuple(functions)
     outer = (ref.obj for function in functions for ref in fact(references, function))
-    written = _stored([obj for obj in outer if isinstance(obj, types.FunctionType)])
+    written = Rebound().by([obj for obj in outer if isinstance(obj, types.FunctionType)])
     stmts = [stmt for function in functions for stmt in ir.statements(function.body)]
     for stmt in stmts:
         if isinstance(stmt, ir.OpaqueStmt) and writes_outside(stmt):
-            written.add(stmt.text.partition(" = ")[0])
-    for stmt in stmts if written else ():
-        for part in ir.walk_statement(stmt):
-            if isinstance(part, ir.Ref) and part.text in written:
-                raise UnsupportedError(
-                    f"`{part.text}` is read here, and a function that is called rebinds it",
-                    stmt.origin.place,
-                    f"Declare `global {part.text}` here too, or pass it as an argument.",
-                )
+            written.names.add(stmt.text.partition(" = ")[0])
+    for stmt in stmts if written.names or written.places else ():
+        for text in filter(None, map(written.read_by, ir.walk_statement(stmt))):
+            raise UnsupportedError(
+                f"`{text}` is read here, and a function that is called rebinds it",
+                stmt.origin.place,
+                f"Declare `global {text}` here too, or pass it as an argument."
+                if text.isidentifier()
+                else "Pass it as an argument, or keep it in an object.",
+            )
 
 
-def _stored(called: list[Any]) -> set[str]:
-    """The globals that some functions write, or functions of globals that they name."""
-    found: set[str] = set()
-    seen: set[int] = set()
-    while called:
-        fn = called.pop()
-        if id(fn) in seen or is_numerical(fn) or is_ours(fn):
-            continue
-        seen.add(id(fn))
-        code = fn.__code__
-        if not _STORES.isdisjoint(code.co_code[::2]):
-            found.update(i.argval for i in dis.get_instructions(code) if i.opcode in _STORES)
-        named = (fn.__globals__.get(name) for name in code.co_names)
-        called.extend(other for other in named if isinstance(other, types.FunctionType))
-    return found
+def _is_users(obj: Any) -> bool:
+    """Whether a module, a class or a function is not Python's, a library's or ours."""
+    name = obj.__name__ if isinstance(obj, types.ModuleType) else str(obj.__module__)
+    package = name.partition(".")[0]
+    known = package in sys.stdlib_module_names or package in NUMERICAL
+    return name == "__main__" or not (known or is_ours(obj))
+
+
+@dataclass
+class Rebound:
+    """What some functions rebind, or functions that they name: globals, by `names`, and `places`,
+    attributes of modules and classes."""
+
+    names: set[str] = field(default_factory=set)
+    places: list[tuple[Any, str]] = field(default_factory=list)
+
+    def by(self, called: list[Any]) -> Rebound:
+        seen = set[int]()
+        while called:
+            fn = called.pop()
+            if id(fn) not in seen and _is_users(fn):
+                seen.add(id(fn))
+                called += self._look_into(fn)
+        return self
+
+    def _look_into(self, fn: types.FunctionType) -> list[types.FunctionType]:
+        """Note what a function rebinds; gives the functions that it names."""
+        code, own = fn.__code__, fn.__globals__
+        named = [own[name] for name in code.co_names if name in own]
+        holders = [o for o in named if isinstance(o, type | types.ModuleType) and _is_users(o)]
+        words = {word for word in code.co_consts if isinstance(word, str)}
+        if not (_STORES | _SETS if holders else _STORES).isdisjoint(code.co_code[::2]):
+            made = list(dis.get_instructions(code))
+            globals_ = {i.argval for i in made if i.opcode in _STORES}
+            self.names |= globals_
+            self.places += [(own, name) for name in globals_]
+            self._set(holders, {i.argval for i in made if i.opcode in _SETS})
+        if "setattr" in code.co_names:
+            self._set(holders, words)
+        if "globals" in code.co_names:
+            self.names |= words & own.keys()
+        modules = [vars(obj) for obj in holders if isinstance(obj, types.ModuleType)]
+        named += [held[name] for held in modules for name in code.co_names if name in held]
+        return [obj for obj in named if isinstance(obj, types.FunctionType) and _is_users(obj)]
+
+    def _set(self, holders: list[Any], names: set[str]) -> None:
+        self.places += [(obj, name) for obj in holders for name in names & vars(obj).keys()]
+
+    def read_by(self, part: ir.Expr) -> str:
+        """The text of what an expression reads of it, "" for nothing."""
+        match part:
+            case ir.Ref(text=text, obj=obj):
+                name = text.rpartition(".")[2]
+                holders = [h for h, set_name in self.places if set_name == name]
+                held = (h if isinstance(h, dict) else vars(h) for h in holders)
+                return text if text in self.names or any(h[name] is obj for h in held) else ""
+            case ir.Attribute(base=ir.Var() | ir.Ref() as base, name=name):
+                holder = base.name if isinstance(base, ir.Var) else base.text
+                classes = [h for h, set_name in self.places if set_name == name]
+                return f"{holder}.{name}" if any(isinstance(h, type) for h in classes) else ""
+        return ""
