@@ -269,3 +269,34 @@ def test_what_an_unknown_context_of_a_helper_is_given_is_refused_there() -> None
     for derive in (lambda: tl.grad(kept)(X), lambda: tl.jvp(kept, (X,), (X,))):
         with pytest.raises(tl.UnsupportedError, match="what a context manager returns as `held`"):
             derive()
+
+
+class Running:
+    def __init__(self):
+        self.total = 0.0
+
+    def __enter__(self):
+        self.total = self.total + 1.0
+        return self
+
+    def __exit__(self, *caught):
+        self.total = self.total * 2.0
+
+    def __iadd__(self, v):
+        self.total = self.total * v + v
+        return self
+
+
+def test_what_is_entered_is_updated_by_its_own_operator():
+    """`s += v` was read as `s = s + v`, which nothing needs."""
+
+    def loss(x):
+        running = Running()
+        for v in x:
+            with running as s:
+                s += v
+        return running.total
+
+    x = np.array([0.7, -1.3, 1.9])
+    assert tl.value_and_grad(loss)(x)[0] == pytest.approx(loss(x))
+    tl.check_grads(loss, (x,))

@@ -54,6 +54,7 @@ from .outer_objects import (
     reads_of,
     without_tables,
 )
+from .refusals import entered_refused
 from .sharing import container_stores
 
 _NONE = frozenset[str]()
@@ -529,6 +530,7 @@ class Outside:
         """
         for stmt in ir.statements(function.body):
             _refuse_unknown_code(stmt, sources)
+            _refuse_entered(stmt, function, varied)
         if not self._reaches_out(function, sources):
             return function
         outer, functions = self._followed(function, sources), self._values(function, sources)
@@ -753,6 +755,18 @@ def _refuse_unknown_code(stmt: ir.Stmt, sources: Sources) -> None:
             stmt.origin.place,
             "Return the new value, or keep it in an object.",
         )
+
+
+def _refuse_entered(
+    stmt: ir.Stmt, function: ir.Function, varied: Callable[[], frozenset[str]]
+) -> None:
+    """Refuse `s += v` of what a context manager gave as `s`: that may change an object."""
+    if not isinstance(stmt, ir.Enter) or not stmt.target:
+        return
+    updates = (s for s in ir.statements(function.body) if isinstance(s, ir.Update))
+    own = [s for s in updates if s.target == ir.Var(stmt.target)]
+    if any(not ir.names_in(s.value).isdisjoint(varied()) for s in own):
+        raise entered_refused(stmt)
 
 
 def _stores_numbers(stmt: ir.Stmt, sources: OuterSources, function: ir.Function) -> bool:

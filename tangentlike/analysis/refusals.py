@@ -189,6 +189,18 @@ _FOLLOWED = (
     "Tracked are a class of yours with `__enter__` and `__exit__`, and a function under "
     "`contextlib.contextmanager` with one `yield`, outside branches and loops."
 )
+
+
+def entered_refused(stmt: ir.Enter) -> UnsupportedError:
+    """What is said of what a context manager gives, where that is changed or differentiated."""
+    return UnsupportedError(
+        f"what a context manager returns as `{stmt.target}` carries derivatives",
+        stmt.origin.place,
+        f"What else refers to that array or object is not tracked. {_FOLLOWED}",
+        "managers",
+    )
+
+
 _DERIVING = (runtime.pair_of, runtime.tangent_of)
 
 
@@ -232,12 +244,7 @@ class _Check:
                     "managers",
                 )
         if stmt.target in self.active:
-            raise UnsupportedError(
-                f"what a context manager returns as `{stmt.target}` carries derivatives",
-                stmt.origin.place,
-                f"What else refers to that array or object is not tracked. {_FOLLOWED}",
-                "managers",
-            )
+            raise entered_refused(stmt)
 
     def _container(self, stmt: ir.Stmt) -> None:
         """A list or dict of another class (`defaultdict`, `deque`) has ways of its own."""
