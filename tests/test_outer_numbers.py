@@ -358,3 +358,28 @@ def with_a_variable(x):
 def test_what_cannot_be_saved_is_refused(f, message):
     with pytest.raises(tl.UnsupportedError, match=message):
         tl.grad(f)(X)
+
+
+def test_a_number_that_a_loop_makes_of_itself():
+    """Whether it is a number was asked without end."""
+
+    def loss(x, limit):
+        level = None
+        for k in range(3):
+            level = level + limit if k else limit
+            while k > 5:
+                level = level * level
+            CONFIG["level"] = level
+        return np.sum(np.sin(x) * CONFIG["level"])
+
+    def counted_down(x, n):
+        while n > 1:
+            n = n - 1
+            CONFIG["level"] = n
+            x = np.sin(x) * CONFIG["level"]
+        return np.sum(x)
+
+    tl.check_grads(lambda x: loss(x, 0.5), (X,))
+    np.testing.assert_allclose(
+        tl.grad(counted_down)(X, 3), tl.grad(lambda x: counted_down(x, 3))(X)
+    )

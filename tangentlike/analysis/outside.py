@@ -408,7 +408,7 @@ class Outside:
             here = outer.at(stmt)
             into, guards = here.changed_by(stmt), here.guards(stmt)
             written |= into
-            places |= {} if _stores_numbers(stmt, here, function) else into
+            places |= into if into and not _stores_numbers(stmt, here, function) else {}
             updated |= into if self._updates(stmt, outer) else {}
             ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
             unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
@@ -774,17 +774,21 @@ def _stores_numbers(stmt: ir.Stmt, sources: OuterSources, function: ir.Function)
     there now."""
     index = fact(ProgramIndex, function)
 
-    def is_number(value: ir.Expr) -> bool:
+    def is_number(value: ir.Expr, seen: frozenset[str] = _NONE) -> bool:
         match value:
+            case ir.Var(name) if name in seen:
+                return True  # (carried by a loop: what else it is made of says)
             case ir.Var(name) if sources.kind_of(value).form != "number":
                 made = [index.statements[n] for n in index.definitions.get(name, ())]
                 return (
-                    len(made) == 1 and isinstance(made[0], ir.Assign) and is_number(made[0].value)
+                    len(made) == 1
+                    and isinstance(made[0], ir.Assign)
+                    and is_number(made[0].value, seen | {name})
                 )
             case ir.Call(fn=ir.Ref(obj=obj), args=args) if is_operation(obj) and (
                 obj.__module__ == "_operator"
             ):
-                return all(map(is_number, args))
+                return all(is_number(arg, seen) for arg in args)
             case ir.Attribute() | ir.Index():
                 known = live(value)
                 return known is not None and bool(later(value, known))
