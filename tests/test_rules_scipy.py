@@ -405,6 +405,8 @@ PROGRAMS = {
     "resample down": lambda x: signal.resample(x, 2, axis=1),
     "maximum_filter": lambda x: ndimage.maximum_filter(x, 3),
     "minimum_filter": lambda x: ndimage.minimum_filter(x, size=(2, 3), mode="nearest"),
+    "median_filter": lambda x: ndimage.median_filter(x, 3),
+    "median_filter of an even size": lambda x: ndimage.median_filter(x, (2, 3), mode="mirror"),
     "grey_dilation": lambda x: ndimage.grey_dilation(x, 3, mode="mirror"),
     "grey_erosion": lambda x: ndimage.grey_erosion(x, size=(2, 3), mode="constant", cval=0.1),
 }

@@ -744,6 +744,15 @@ def ndimage_minimum_filter(
     return np.min(windows, axis=inner)
 
 
+def ndimage_median_filter(
+    input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
+):
+    """(Of an even number of entries the upper one of the two in the middle.)"""
+    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    rows = np.reshape(windows, (*windows.shape[: len(inner)], -1))
+    return np.sort(rows, axis=-1)[..., rows.shape[-1] // 2]
+
+
 def ndimage_grey_erosion(
     input,
     size=None,
