@@ -869,3 +869,18 @@ def test_one_operation_of_a_number_and_a_literal_has_no_name():
     assert df.source.count("(1.0 - t)") == 2 and "difference" not in df.source, df.source
     tl.check_grads(blended, args, order=2)
     tl.check_grads(in_a_loop, (0.3, 4), order=2)
+
+
+def test_a_matrix_of_numbers_has_an_adjoint_of_numbers():
+    def turned(angle, p):
+        c, s = np.cos(angle), np.sin(angle)
+        total = 0.0
+        for i in range(len(p)):
+            q = np.array([[c, -s, p[i, 0]], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ p[i]
+            total += q[0] * q[1] + np.sin(q[2])
+        return total
+
+    args = 0.3, RNG.random((4, 3))
+    text = tl.grad(turned, wrt=(0, 1), example=args).source
+    assert "_bar[1, 0] - " in text and "runtime import for_types\n" in text, text
+    tl.check_grads(turned, args, order=2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
-from ..ir.kind import Kind
+from ..ir.kind import MOST_EXACT, Kind
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ class Request:
     namespace: ModuleType | None = None
     by_identity: bool = False
     looked_up: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> int:
+        """Axes of how many entries are known exactly: compiled loops over so few are unrolled."""
+        return MOST_EXACT if self.target == "numba" else 1
 
     @property
     def awaits_types(self) -> bool:

@@ -113,21 +113,21 @@ def _last_name(tree: ast.expr) -> str:
 _FEW = 8  # so many entries of a dict are told one by one where they are alike
 
 
-def kinds_from_example(args: Mapping[str, Any]) -> dict[str, Kind]:
+def kinds_from_example(args: Mapping[str, Any], exact: int = 1) -> dict[str, Kind]:
     """Kinds of example arguments: ranks stay, sizes become symbols, equal sizes one symbol.
 
     A size of 1 stays 1, because it broadcasts, and the others are not 1: so an example decides
-    what may broadcast.
+    what may broadcast. Sizes of at most `exact` stay as they are.
 
     >>> kinds = kinds_from_example({"w": np.ones((3, 2)), "x": np.ones(2), "k": 4})
     >>> kinds["w"].shape, kinds["x"].shape, kinds["k"].dtype
     (('w.0!', 'w.1!'), ('w.1!',), 'int')
     """
-    symbols: dict[int, str] = {}
+    symbols: dict[int, Dim] = {size: size for size in range(1, exact + 1)}
     return {name: _example(value, name, symbols) for name, value in args.items()}
 
 
-def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, ...] = ()) -> Kind:
+def _example(value: Any, name: str, symbols: dict[int, Dim], above: tuple[Any, ...] = ()) -> Kind:
     """The kind of an example value; `above` are the containers that it is in, one of which may
     contain itself."""
     if any(value is outer for outer in above):
@@ -156,7 +156,7 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
 
 
 def _example_sequence(
-    value: Any, name: str, symbols: dict[int, str], above: tuple[Any, ...]
+    value: Any, name: str, symbols: dict[int, Dim], above: tuple[Any, ...]
 ) -> Kind:
     inside = (*above, value)
     kinds = [_example(v, f"{name}.{i}", symbols, inside) for i, v in enumerate(value)]
@@ -177,8 +177,8 @@ def _join_all(kinds: list[Kind]) -> Kind | None:
     return joined
 
 
-def _dim(size: int, symbol: str, symbols: dict[int, str]) -> Dim:
-    return 1 if size == 1 else symbols.setdefault(size, f"{symbol}{MANY}")
+def _dim(size: int, symbol: str, symbols: dict[int, Dim]) -> Dim:
+    return symbols.setdefault(size, f"{symbol}{MANY}")
 
 
 def _dtype_class(dtype: np.dtype[Any]) -> str:

@@ -116,6 +116,9 @@ def _is_of_complex(ref: ir.Ref) -> bool:
 _MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 
 
+_CONVERTING = (np.array, np.asarray)
+
+
 class _Inference:
     """Definitions are evaluated again whenever a name they read has changed its kind."""
 
@@ -138,6 +141,7 @@ class _Inference:
         self.statements: list[ir.Stmt] = []
         self.in_loop: set[str] = set()
         self.reads: collections.Counter[str] = collections.Counter()  # by how many statements
+        self.read_by: dict[str, ir.Stmt] = {}  # the last of them
         self.readers: dict[str, list[int]] = {}
         # Containers that were read before it was known what is put into them, and what that is: a
         # loop that adds what it takes from one to itself would keep the nothing it began with.
@@ -150,6 +154,7 @@ class _Inference:
         for number, (stmt, around) in enumerate(ir.with_parents(self.function.body)):
             self.statements.append(stmt)
             self.reads.update(ir.reads(stmt))
+            self.read_by.update(dict.fromkeys(ir.reads(stmt), stmt))
             bound = ir.binds(stmt)
             looping = any(map(_is_loop, around))
             for name in bound:
@@ -342,6 +347,8 @@ class _Inference:
         value = stmt.value if isinstance(stmt, ir.Assign) and stmt.target == name else None
         if value is not None and _is_range(value):
             return kind  # (nothing can be put into it)
+        if isinstance(value, ir.Display) and value.form == "list" and self._is_converted(name):
+            return self._converted(value)
         source = None if value is None else made_of(value)
         if source is not None:
             kind = ir.replaced(kind, item=self._iterated(source))
@@ -368,6 +375,27 @@ class _Inference:
             return ir.replaced(kind, item=self.seeds[name]) if name in self.seeds else kind
         joined = functools.reduce(Kind.join, known)
         return _with_items(kind, None if joined == UNKNOWN else joined)
+
+    def _converted(self, value: ir.Expr) -> Kind:
+        """The kind of what is a part of an array: of a list, with each of its items."""
+        kind = kind_of(value, self.kinds, self.book)
+        if not isinstance(value, ir.Display) or value.form != "list" or kind.length is None:
+            return kind
+        return ir.replaced(kind, items=tuple(map(self._converted, value.items)))
+
+    def _is_converted(self, name: str) -> bool:
+        """Whether what is made under a name is read once, to be a part of an array: so it holds
+        then what it was made of."""
+        if self.reads[name] != 1 or self.bindings[name] != 1:
+            return False
+        match self.read_by[name]:
+            case ir.Assign(str(target), ir.Display("list" | "tuple", items)) if (
+                ir.Var(name) in items
+            ):
+                return self._is_converted(target)
+            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=args)) if ir.Var(name) in args:
+                return any(obj is known for known in _CONVERTING)
+        return False
 
     def _object(self, kind: Kind) -> Kind:
         """An object's kind without the attributes that were left None where it was made, and that

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import TangentlikeError
 from ..frontend.signatures import give_signature
 from ..frontend.structures import is_function, is_object, structure_of
-from ..ir.kind import FUNCTION, UNKNOWN, Kind, Shape, is_many
+from ..ir.kind import FUNCTION, MOST_EXACT, UNKNOWN, Kind, Shape, is_many
 from ..pytree import leaves
 from ..runtime.standard import HOMES, StandardArray, home_of, mirror_of, taken
 
@@ -32,13 +32,16 @@ _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 _FITS = {"float": {"float", "int", "bool"}, "int": {"int", "bool"}, "bool": {"bool"}}
 
 
-def claims_of(annotations: Mapping[str, str], example: Mapping[str, Any] | None) -> dict[str, Kind]:
-    """What is promised of each parameter; those of which nothing is are left out."""
+def claims_of(
+    annotations: Mapping[str, str], example: Mapping[str, Any] | None, exact: int = 1
+) -> dict[str, Kind]:
+    """What is promised of each parameter; those of which nothing is are left out. Axes of at most
+    `exact` entries are promised to be as long."""
     from ..analysis.declared import kind_from_annotation, kinds_from_example
 
     promised = {name: kind_from_annotation(text) for name, text in annotations.items() if text}
     if example is not None:
-        stated = kinds_from_example(example)
+        stated = kinds_from_example(example, exact)
         promised.update({name: kind for name, kind in stated.items() if kind != UNKNOWN})
     return {name: kind for name, kind in promised.items() if kind != UNKNOWN}
 
@@ -118,8 +121,8 @@ def _shape_holds(promised: Shape, shape: tuple[int, ...], sizes: dict[str, int])
 
 def stand_in(value: Any, count: list[int] | None = None) -> Any:
     """An example that promises of `value` its type, its rank, which axes have length 1, and no
-    more: all other sizes differ."""
-    used = [1] if count is None else count
+    more: all other sizes differ, and none is so small that it is taken for exact."""
+    used = [MOST_EXACT] if count is None else count
     if leaves.is_array(value):
         shape = []
         for size in value.shape:

@@ -299,7 +299,7 @@ class Derivation:
         params = self.derived.lowered.function.params
         example = self.request.example
         stated = None if example is None else self._signature.bind_partial(*example).arguments
-        return claims_of({p.name: p.stated for p in params}, stated)
+        return claims_of({p.name: p.stated for p in params}, stated, self.request.exact)
 
     def _believing(self, given: Mapping[str, Any]) -> Derivation:
         """This derivation if the arguments keep its promises, else one that is not given them."""
@@ -390,7 +390,7 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        required = structures_of(given)
+        required = structures_of(given, self.request.exact)
         known = {name for name, _ in required}
         others = (n for n in self._stated if n in given and n not in known)
         required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)

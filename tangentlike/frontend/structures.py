@@ -55,9 +55,9 @@ _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
 
 
-def structures_of(given: Mapping[str, Any]) -> Structures:
+def structures_of(given: Mapping[str, Any], exact: int = 1) -> Structures:
     """What is known of arguments by what they are, by parameter: numbers and arrays, containers
-    and objects, None.
+    and objects, None. Axes of at most `exact` entries are known to be as long as they are.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": 2.5, "s": "a"})]
     [('t', 'dict'), ('x', 'number')]
@@ -72,11 +72,12 @@ def structures_of(given: Mapping[str, Any]) -> Structures:
             refuse_fields_like_arrays(name, value)
             kind = structure_of(value, ranks=True)
         found.append((name, kind))
-    return tuple((name, kind) for name, kind in _with_sizes(found, given) if kind != UNKNOWN)
+    sized = _with_sizes(found, given, exact)
+    return tuple((name, kind) for name, kind in sized if kind != UNKNOWN)
 
 
 def _with_sizes(
-    found: Iterable[tuple[str, Kind]], given: Mapping[str, Any]
+    found: Iterable[tuple[str, Kind]], given: Mapping[str, Any], exact: int
 ) -> Iterator[tuple[str, Kind]]:
     """The same, with one name for all axes of arguments that are equally long, and not of length
     1: a letter that no argument has where there are several.
@@ -88,7 +89,7 @@ def _with_sizes(
     arrays = {name: given[name].shape for name, kind in found if kind.form == "array"}
     counts = collections.Counter(size for shape in arrays.values() for size in shape)
     letters = (letter for letter in LETTERS if letter not in given)
-    names: dict[int, Dim] = {1: 1}
+    names: dict[int, Dim] = {size: size for size in range(1, exact + 1)}
     for name, shape in arrays.items():
         for axis, size in enumerate(shape):
             if size not in names:

@@ -31,6 +31,7 @@ from .visitor import of_node
 SHAPE_ATTRIBUTES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
 LAYOUT_ATTRIBUTES = SHAPE_ATTRIBUTES | {"strides"}
 MOST_CLASSES = 12  # of which a value may be one
+MOST_EXACT = 4  # entries of an axis that a compiled loop is made for
 Dim = Union[int, str, None]
 Shape = Union[tuple[Dim, ...], str, None]
 MANY = "!"  # some size that is not 1
@@ -398,13 +399,13 @@ BOOL = Kind("number", "bool", ())
 
 
 def described(kind: Kind) -> str:
-    """A kind as a reader knows it, arrays by their axes: those of length 1, and those that several
-    have in common, are marked.
+    """A kind as a reader knows it, arrays by their axes: those of known length, and those that
+    several have in common, are marked.
 
     >>> described(Kind("array", "float", (MANY, 1))), described(Kind("list", item=FLOAT))
     ('float[:, 1]', 'list[float]')
-    >>> described(Kind("array", "int", ("x.0!", "n!")))
-    'int[:, n]'
+    >>> described(Kind("array", "int", ("x.0!", "n!", 3)))
+    'int[:, n, 3]'
     >>> described(Kind("dict", items=(FLOAT, UNKNOWN), names=("rate", "kind")))
     'dict(rate: float, kind: object)'
     """
@@ -490,7 +491,7 @@ def _described_size(size: Dim) -> str:
     if size is None:
         return "?"
     text = str(size).removesuffix(MANY)
-    return text if size == 1 or text.isalpha() else ":"
+    return text if isinstance(size, int) or text.isalpha() else ":"
 
 
 def _described_object(kind: Kind) -> str:

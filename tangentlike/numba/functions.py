@@ -245,6 +245,8 @@ def _cast_like(g: Any, like: Any) -> Any:
 
 @_form(runtime.nest_like)
 def _nest_like(g: Any, nested: Any) -> Any:
+    if isinstance(nested, types.List) and _is_array(g):
+        return lambda g, nested: [runtime.nest_like(g[i], x) for i, x in enumerate(nested)]
     return _cast_like(g, nested) if _is_array(nested) or _is_number(nested) else None
 
 

@@ -21,6 +21,7 @@ from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from ..rules.book import RuleBook
 from .compiling import compiled, numba_module
+from .short_arrays import short_arrays_as_loops
 from .stacks import stacks_as_arrays
 
 _MATMUL = ir.Ref("@", operator.matmul)
@@ -39,6 +40,7 @@ def lowered(
     made = []
     for fn in functions:
         fn = stacks_as_arrays(fn, facts[fn.name], book)
+        fn = short_arrays_as_loops(fn, facts[fn.name], book)
         made.append(_Lowering(scopes[fn.name]).function(fn))
     return tuple(made)
 

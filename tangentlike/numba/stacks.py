@@ -2,6 +2,7 @@
 
 Where a loop over a `range` saves a number at most once in each round, and the loop that goes back
 over the same rounds takes it out, the number has a place of its own: the variables of the loops.
+So have arrays of a few numbers.
 Compiled code writes and reads there faster than it pushes to a list and pops; in Python a list is
 the faster one.
 
@@ -16,15 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import ir
-from ..analysis.kinds import infer_kinds
 from ..codegen.optimize.facts import Facts
 from ..codegen.optimize.stacks import created_lists, is_push
 from ..errors import InternalError
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex, all_names
-from ..ir.kind import UNKNOWN, Kind
+from ..ir.kind import Kind
 from ..ir.names import Names
 from ..rules.book import RuleBook
+from .short_arrays import compiled_kind, compiled_kinds, is_short
 
 _DTYPES = {"float": (), "bool": ("bool_",), "complex": ("complex128",)}  # (as NumPy has them)
 _ZERO = ir.Const(0)
@@ -61,11 +62,11 @@ def stacks_as_arrays(function: ir.Function, facts: Facts, book: RuleBook) -> ir.
 @dataclass(frozen=True)
 class _Stack:
     """A list that is pushed to in the loops `there`, the outermost first, and popped from in the
-    loops `back`; `items` are what is pushed at once, and `whole` says that this is not a tuple."""
+    loops `back`; `items` are what is pushed at once, and `names` what arrays of them are called."""
 
     name: str
     items: tuple[ir.Expr, ...]
-    whole: bool
+    names: tuple[str, ...]
     there: tuple[ir.For, ...]
     back: tuple[ir.For, ...]
 
@@ -96,7 +97,7 @@ class _Arrays(ir.Rewriter):
     id; `variables`: the names of loops' variables that had none."""
 
     def __init__(self, function: ir.Function, facts: Facts, book: RuleBook) -> None:
-        self.facts = facts
+        self.facts, self.book = facts, book
         self.index = fact(ProgramIndex, function)
         self.names = Names(all_names(function))
         self.kinds: Mapping[str, Kind] = {}
@@ -108,7 +109,7 @@ class _Arrays(ir.Rewriter):
         if stacks:
             self.kinds = _kinds(function, stacks, facts, book)
         for stack in stacks:
-            axes = self._axes(stack) if all(map(self._is_number, stack.items)) else ()
+            axes = self._axes(stack) if all(map(self._is_held, stack.items)) else ()
             if axes:
                 self._plan(stack, axes)
 
@@ -126,7 +127,8 @@ class _Arrays(ir.Rewriter):
         there, back = self._loops(push, made), self._loops(pop, made)
         if not there or len(there) != len(back) or not all(map(self._goes_back, there, back)):
             return None
-        return _Stack(name, items, whole, there, back)
+        names = (name,) if whole else tuple(f"{taken}_saved" for taken in ir.binds(pop))
+        return _Stack(name, items, names, there, back)
 
     def _loops(self, stmt: ir.Stmt, made: ir.Stmt) -> tuple[ir.For, ...]:
         """The loops around a statement that stand after the one that makes a stack, the outermost
@@ -161,12 +163,13 @@ class _Arrays(ir.Rewriter):
         """Whether a loop's variable is one that nobody reads."""
         return name == "_" and name not in self.index.uses
 
-    def _is_number(self, item: ir.Expr) -> bool:
-        """Whether an item is a number that an array may hold."""
-        return self._kind(item).form == "number" and self._kind(item).dtype in _DTYPES
+    def _is_held(self, item: ir.Expr) -> bool:
+        """Whether an item is a number that an array may hold, or a few of them."""
+        kind = self._kind(item)
+        return (kind.form == "number" and kind.dtype in _DTYPES) or is_short(kind)
 
     def _kind(self, expr: ir.Expr) -> Kind:
-        return self.kinds.get(expr.name, UNKNOWN) if isinstance(expr, ir.Var) else UNKNOWN
+        return compiled_kind(expr, self.kinds, self.book)
 
     # ---------------------------------------------------------------- how long they are
 
@@ -237,13 +240,15 @@ class _Arrays(ir.Rewriter):
         if len(axes) > 1:
             key = ir.Display("tuple", tuple(axis.place for axis in axes))
         sizes = tuple(_at_least_zero(axis.size) for axis in axes)
-        shape = sizes[0] if len(sizes) == 1 else ir.Display("tuple", sizes)
         origin = self.index.statements[self.index.definitions[stack.name][0]].origin
         names = []
-        for item in stack.items:
-            assert isinstance(item, ir.Var)
-            names.append(stack.name if stack.whole else self.names.fresh(f"{item.name}_saved"))
-            dtype = map(self.facts.numpy_function, _DTYPES[self._kind(item).dtype])
+        for item, name in zip(stack.items, stack.names, strict=True):
+            names.append(name if name == stack.name else self.names.fresh(name))
+            kind = self._kind(item)
+            inner = map(ir.Const, kind.shape) if isinstance(kind.shape, tuple) else ()
+            whole = (*sizes, *inner)
+            shape = whole[0] if len(whole) == 1 else ir.Display("tuple", whole)
+            dtype = map(self.facts.numpy_function, _DTYPES[kind.dtype])
             value = ir.Call(self.facts.numpy_function("empty"), (shape, *dtype))
             made = ir.Assign(names[-1], value, origin)
             self.before.setdefault(id(stack.there[0]), []).append(made)
@@ -312,8 +317,7 @@ def _kinds(
         return ir.rebuild(expr, item) if pushed is None else pushed[0]
 
     plain = ir.with_body(function, ir.rewrite(function.body, taken, item))
-    given = {name: facts.kind(name) for name in function.param_names}
-    return infer_kinds(plain, given, book, evident=False)
+    return compiled_kinds(plain, facts, book)
 
 
 def _pushed(push: ir.Stmt) -> tuple[str, tuple[ir.Expr, ...], bool]:

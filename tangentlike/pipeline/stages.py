@@ -461,7 +461,7 @@ def _exemplified(fn: Callable[..., Any], request: Request) -> dict[str, Kind]:
     if request.example is None:
         return {}
     bound = inspect.signature(fn).bind_partial(*request.example)
-    examples = kinds_from_example(bound.arguments)
+    examples = kinds_from_example(bound.arguments, request.exact)
     return {name: kind for name, kind in examples.items() if kind != UNKNOWN}
 
 

@@ -181,11 +181,14 @@ _HELD = frozenset(("list", "tuple", "dict"))
 
 
 def _holds_numbers(facts: Facts, name: str) -> bool:
-    """Whether a list or tuple is made of numbers, and read here alone."""
-    kind = facts.kind(name)
-    items = kind.items or (kind.item,)
-    flat = all(item is not None and item.form == "number" for item in items)
-    return _known((kind.length is not None and flat) or None)
+    """Whether a list or tuple is made of numbers, or of such lists, and read here alone."""
+    return _known(_is_of_numbers(facts.kind(name)) or None)
+
+
+def _is_of_numbers(kind: Kind) -> bool:
+    if kind.form not in ("list", "tuple") or kind.length is None:
+        return kind.form == "number"
+    return all(item is not None and _is_of_numbers(item) for item in kind.items or (kind.item,))
 
 
 def _is_complex(facts: Facts, name: str) -> bool:

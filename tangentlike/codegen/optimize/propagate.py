@@ -105,7 +105,8 @@ class _Propagation:
             return found
         for name in names:
             value, binding = self.copies.get(name) or (None, 0)
-            if isinstance(value, ir.Var) and (self.bound.get(value.name) or 0) != binding:
+            source = value.base if isinstance(value, ir.Index) else value
+            if isinstance(source, ir.Var) and (self.bound.get(source.name) or 0) != binding:
                 continue
             if value is not None:
                 found[name] = value
@@ -119,6 +120,10 @@ class _Propagation:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Var(source)) if name != source:
                 if source in self.pinned:
+                    return
+                binding = self.bound.get(source) or 0
+            case ir.Assign(str(name), ir.Index(ir.Var(source), ir.Const(int()))) if name != source:
+                if source in self.pinned or (self.facts.kind_behind(source).rank or 0) < 2:
                     return
                 binding = self.bound.get(source) or 0
             case ir.Assign(target=str(name), value=ir.Const(value)):
@@ -144,21 +149,29 @@ def _read(stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
     bare = isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)
     if isinstance(stmt, ir.Store | ir.Update) and not bare:
         # The place written must stay a place: numbers cannot stand there.
-        names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
-        return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, names))
+        names: Copies = {n: e for n, e in copies.items() if not isinstance(e, ir.Const)}
+        return ir.map_statement(stmt, expr=lambda e: _replaced(e, names))
     return ir.map_statement(stmt, expr=lambda e: _replaced(e, copies))
 
 
 def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
-    """Names by what they repeat; a number takes no index and has no attributes to ask for."""
+    """Names by what they repeat; a number takes no index and has no attributes to ask for. A name
+    of a row stays, but its entries are those of the array."""
     if isinstance(expr, ir.Var):
-        return copies.get(expr.name, expr)
+        source = copies.get(expr.name, expr)
+        return expr if isinstance(source, ir.Index) else source
     if isinstance(expr, ir.Index | ir.Attribute) and isinstance(expr.base, ir.Var):
         base = copies.get(expr.base.name)
+        if isinstance(base, ir.Index) and isinstance(expr, ir.Index) and _is_place(expr.key):
+            return ir.Index(base.base, ir.Display("tuple", (base.key, expr.key)), expr.at)
         if isinstance(base, ir.Const):
             kept = expr.base
             return ir.rebuild(expr, lambda part: part if part is kept else _replaced(part, copies))
     return ir.rebuild(expr, lambda part: _replaced(part, copies))
+
+
+def _is_place(key: ir.Expr) -> bool:
+    return isinstance(key, ir.Const) and type(key.value) is int
 
 
 # --------------------------------------------------------------------------------------------------
