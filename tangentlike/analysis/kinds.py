@@ -119,6 +119,12 @@ _MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 _CONVERTING = (np.array, np.asarray)
 
 
+def _is_of_integers(kind: Kind) -> bool:
+    """Whether there are only integers in a list. (What is put into an array of these is rounded:
+    who writes them down did not mean that, and is told when it runs.)"""
+    return kind.discrete if kind.items is None else all(map(_is_of_integers, kind.items))
+
+
 class _Inference:
     """Definitions are evaluated again whenever a name they read has changed its kind."""
 
@@ -348,7 +354,8 @@ class _Inference:
         if value is not None and _is_range(value):
             return kind  # (nothing can be put into it)
         if isinstance(value, ir.Display) and value.form == "list" and self._is_converted(name):
-            return self._converted(value)
+            found = self._converted(value)
+            return kind if _is_of_integers(found) else found
         source = None if value is None else made_of(value)
         if source is not None:
             kind = ir.replaced(kind, item=self._iterated(source))

@@ -26,7 +26,7 @@ from ..codegen.optimize import Facts
 from ..codegen.optimize.coalesce import plainly_named
 from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.frozen import stored_in_frozen
-from ..codegen.optimize.nest import nest_in_return, nest_single_uses
+from ..codegen.optimize.nest import nest_in_return, nest_single_uses, nest_taken
 from ..codegen.optimize.packs import bound_together, gone_through, saved_together
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
@@ -503,7 +503,8 @@ def _compilable(
     others as a person would write them (Numba infers the types of lists one by one)."""
     functions = stored_in_frozen(_each(nest_in_return, functions, facts), facts)
     if request.target != "numba":
-        return tuple(map(bound_together, _each(gone_through, functions, facts)))
+        functions = _each(nest_taken, _each(gone_through, functions, facts), facts)
+        return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered
 
     scopes = scopes_of(ir.Module(functions), scope, build.scopes)

@@ -14,8 +14,7 @@ def clipped_rnn_grad(w: np.ndarray, h: np.ndarray, n: int):
         saved.append((tanh_wh, h))
         h = tanh_wh
     # adjoint
-    w_bar = np.zeros_like(w)
-    h_bar = np.ones_like(h)
+    w_bar, h_bar = np.zeros_like(w), np.ones_like(h)
     for tanh_wh, h in reversed(saved):
         # h = tl.on_adjoint(np.tanh(w @ h), clip)
         wh_bar = hooked(h_bar, clip) * (1.0 - tanh_wh * tanh_wh)

@@ -4,14 +4,12 @@ from tangentlike.runtime import matmul_bar_a, matmul_bar_b
 
 def final_state_grad(w, u, xs):
     # primal
-    h = np.zeros(w.shape[0])
-    h_saved = []
+    h, h_saved = np.zeros(w.shape[0]), []
     for x in xs:
         h_saved.append(h)
         h = np.tanh(w @ h + u @ x)
     # adjoint
-    u_bar, w_bar = np.zeros_like(u), np.zeros_like(w)
-    h_bar = np.ones_like(h)
+    u_bar, w_bar, h_bar = np.zeros_like(u), np.zeros_like(w), np.ones_like(h)
     for x in reversed(xs):
         total_bar = h_bar * (1.0 - h * h)    # h = np.tanh(w @ h + u @ x)
         h = h_saved.pop()

@@ -11,8 +11,7 @@ def layers_grad(weights, x):
         x_saved.append(x)
         x = np.tanh(x @ w + b)
     # adjoint
-    weights_bar = zeros_like(weights)
-    x_bar = np.ones_like(x)
+    weights_bar, x_bar = zeros_like(weights), np.ones_like(x)
     for i in reversed(range(len(weights))):
         w, b = weights[i]
         total_bar = x_bar * (1.0 - x * x)    # x = np.tanh(x @ w + b)

@@ -7,8 +7,7 @@ from tangentlike.runtime import unbroadcast, unstack, zeros_like
 def moving_average_grad(xs: np.ndarray, rate: float):
     # primal
     mean = 0.0
-    means = []
-    saved = []
+    means, saved = [], []
     for x in xs:
         product = (1.0 - rate) * mean
         saved.append((product, mean))

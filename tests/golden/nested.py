@@ -4,8 +4,7 @@ import numpy as np
 
 def nested_grad(x, n):
     # primal
-    s = 0.0
-    saved = []
+    s, saved = 0.0, []
     for i in range(n):
         for j in range(i + 1):
             t = x[i] * x[j]

@@ -37,15 +37,13 @@ def search_then_try_grad(x, y):
     for k in reversed(range(4)[:count]):
         if not taken_saved.pop():
             if not failed_saved.pop():
-                product = product_saved.pop()
                 s = s_saved.pop()
-                product_bar = unbroadcast(s_bar, product)  # s = s + x * k
+                product_bar = unbroadcast(s_bar, product_saved.pop())  # s = s + x * k
                 s_bar = unbroadcast(s_bar, s)
                 x_bar += product_bar * k
             else:
-                product2 = product2_saved.pop()
                 s = s_saved2.pop()
-                product2_bar = unbroadcast(s_bar, product2)  # s = s + x * x
+                product2_bar = unbroadcast(s_bar, product2_saved.pop())  # s = s + x * x
                 s_bar = unbroadcast(s_bar, s)
                 x_bar += 2.0 * product2_bar * x
     return x_bar

@@ -6,8 +6,7 @@ import numpy as np
 
 def skip_negative_grad(xs: np.ndarray, w: float):
     # primal
-    total = 0.0
-    saved = []
+    total, saved = 0.0, []
     for x in xs:
         if not x < 0.0:
             sqrt_product = np.sqrt(w * x)

@@ -7,8 +7,7 @@ import numpy as np
 def smooth_grad_jvp(a: np.ndarray, steps, a_dot: np.ndarray):
     a = a.copy()
     a_dot = np.copy(a_dot)
-    a_saved = []
-    a_saved_dot = []
+    a_saved, a_saved_dot = [], []
     for _ in range(steps):
         a_saved.append(a[1:-1].copy())
         a_saved_dot.append(np.copy(a_dot[1:-1]))

@@ -42,8 +42,7 @@ def relax_bwd(tape, p_bar):
 
 def step_grad(p: np.ndarray, b: np.ndarray, c: float):
     # primal
-    p = p.copy()
-    b = b.copy()
+    p, b = p.copy(), b.copy()
     saved, b_saved = [], []
     for _ in range(3):
         product = c * p[2:]

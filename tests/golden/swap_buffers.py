@@ -7,8 +7,7 @@ from tangentlike.runtime import unbroadcast
 def swap_buffers_grad(a: np.ndarray, n):
     # primal
     a = a.copy()
-    b = np.zeros_like(a)
-    saved, b_saved = [], []
+    b, saved, b_saved = np.zeros_like(a), [], []
     for _ in range(n):
         product = a[:-1] * a[1:]
         b_saved.append(b[1:].copy())
@@ -17,8 +16,7 @@ def swap_buffers_grad(a: np.ndarray, n):
         saved.append((product, a, b))
         a, b = b, a_old
     # adjoint
-    b_bar = np.zeros_like(b)
-    a_bar = np.ones_like(a)
+    b_bar, a_bar = np.zeros_like(b), np.ones_like(a)
     for product, a, b in reversed(saved):
         a_old_bar = b_bar                    # a, b = b, a
         b_bar = a_bar

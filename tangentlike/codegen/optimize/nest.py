@@ -14,9 +14,18 @@ from ... import ir
 from ...errors import Place
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
-from .algebra import DIV, NEG
+from .algebra import DIV, MUL, NEG
 from .analyses import READ, Asking, patterns_of
-from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect, reads_inside
+from .effects import (
+    NOTHING,
+    Effect,
+    effect_of,
+    expr_effect,
+    is_trusted,
+    own_effect,
+    reads_inside,
+    stack_name,
+)
 from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .fold import folded, without_axes
 from .sharing import is_float
@@ -57,7 +66,27 @@ def nest_in_return(function: ir.Function, facts: Facts) -> ir.Function:
     return _InReturn(function, facts).rewritten(function)
 
 
+def nest_taken(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write what is taken from stacks of saved values where it is used, if that is once: the names
+    of these values have served to simplify what they are in.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> f = derived(program("t = s.pop(); u = v * w; A[i] += t * u; return A"), "restore")
+    >>> print(show(nest_taken(f, Facts(temporaries=frozenset("t"))).body))
+    u = v * w
+    A[i] += s.pop() * u
+    return A
+    """
+    return _Taken(function, facts).rewritten(function)
+
+
 class _Nesting(Asking):
+    """`takes`: what is taken from a stack of saved values may be taken later."""
+
+    takes = False
+
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.ours = fact(derived_names, function)
@@ -195,12 +224,34 @@ class _Nesting(Asking):
             if any(isinstance(s, _BARRIERS) for s in crossed):
                 return False
         if not effect.silent:
-            return not crossed and _is_first(stmt, str(source.target))
+            if not crossed and _is_first(stmt, str(source.target)):
+                return True
+            effect = effect_of(source, self.facts)
+            if not self.takes or effect.fixed or any(stack_name(n) == n for n in effect.writes):
+                return False
         effects = [effect_of(other, self.facts) for other in crossed]
         effects.append(_effects_before(stmt, str(source.target), self.facts))
         if not source.origin.is_derived and any(e.fixed for e in effects):
             return False
+        if effect.writes and any(self.meet(e.content, effect.writes) for e in effects):
+            return False
         return self.can_move(effect, effects)
+
+
+class _Taken(_Nesting):
+    """The same for what is taken from stacks, and for nothing else."""
+
+    takes = True
+
+    def _may_move(self, stmt: ir.Assign) -> bool:
+        return _takes(stmt.value) and super()._may_move(stmt)
+
+
+def _takes(expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Call(fn=ir.Attribute(ir.Var(), "pop"), args=()):
+            return True
+    return False
 
 
 class _InReturn(_Nesting):
@@ -658,8 +709,9 @@ class _Repeating(Asking):
         return left <= (stmt.value.fn == NEG if isinstance(stmt.value, ir.Call) else 0)
 
     def _is_factor(self, stmt: ir.Assign) -> bool:
-        """`product_bar = -difference_bar` and `r2_bar = 0.5 / r`, of which what multiplies by it is
-        as short without it; and `minus_y = -y` of an array, which is not a list."""
+        """`p_bar = -difference_bar`, `log_bar = -1.0 * y` (of integers) and `r2_bar = 0.5 / r`,
+        of which what multiplies by it is as short without it; and `minus_y = -y` of an array, which
+        is not a list."""
         name = str(stmt.target)
         match stmt.value:
             case ir.Call(fn=fn, args=(ir.Var() | ir.Index(ir.Var()) as of,)) if fn == NEG:
@@ -670,7 +722,9 @@ class _Repeating(Asking):
                     return short and DERIVED_NAME.search(name) is not None
                 known = isinstance(of, ir.Var) and self.facts.kind(of.name).form
                 return known in ("array", "number") and name in self.facts.temporaries
-            case ir.Call(fn=fn, args=(ir.Const(int() | float()), ir.Var())) if fn == DIV:
+            case ir.Call(fn=fn, args=(ir.Const(int() | float() as number), ir.Var())) if (
+                fn == DIV or (fn == MUL and number == -1.0)
+            ):
                 return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
             case ir.Call() if _is_of_one_number(stmt.value):
                 return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None

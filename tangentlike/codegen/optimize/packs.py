@@ -605,6 +605,10 @@ def bound_together(function: ir.Function) -> ir.Function:
     return _Binding(function).rewritten(function)
 
 
+_ZERO = ir.Const(0.0)
+_NEAR = 12  # so many statements may stand between two zeros that are begun with
+
+
 class _Binding(ir.Rewriter):
     """`caught`: what is raised between two statements of the user's may be."""
 
@@ -622,10 +626,28 @@ class _Binding(ir.Rewriter):
             if swap is not None:
                 stmt = swap
                 del out[-2:]
-            both = self._both(out[-1], stmt) if out and isinstance(stmt, ir.Assign) else None
-            out[-1 if both else len(out) :] = [both or stmt]
+            place, both = self._beside(out, stmt)
+            out[place : place + 1] = [both or stmt]
         self.indentation -= 4
         return ir.unless_same(out, block)
+
+    def _beside(self, out: list[ir.Stmt], stmt: ir.Stmt) -> tuple[int, ir.Assign | None]:
+        """Where a statement stands after others, and the one for it and what stands there: a zero
+        that is begun with is told together with those a little before."""
+        if not out or not isinstance(stmt, ir.Assign):
+            return len(out), None
+        both = self._both(out[-1], stmt)
+        if both is not None or stmt.origin.role == "primal" or _form(stmt.value) != _ZERO:
+            return len(out) - (both is not None), both
+        names = ir.reads(stmt) | {str(stmt.target)}
+        for place in reversed(range(max(len(out) - _NEAR, 0), len(out) - 1)):
+            if any(_touches(inner, stmt, names) for inner in ir.statements((out[place + 1],))):
+                break
+            alike = out[place].origin.role == stmt.origin.role
+            both = self._both(out[place], stmt) if alike else None
+            if both is not None:
+                return place, both
+        return len(out), None
 
     def _swap(self, first: ir.Stmt, second: ir.Stmt, third: ir.Stmt) -> ir.Assign | None:
         """`a, b = b, e` for `t = e; a = b; b = t`, where nothing else reads t."""
@@ -651,10 +673,11 @@ class _Binding(ir.Rewriter):
         names, values = _bound(first)
         targets = (*names, second.target)
         alike = _form(values[-1]) == _form(second.value) is not None
-        empty = alike and _form(second.value) == ir.Const(0.0)
-        begun = empty and "primal" not in (one.role, two.role)  # (of whichever line)
+        # What a sum begins with, and where values are saved: of whichever line.
+        begun = alike and _form(second.value) == _ZERO and two.role != "primal"
         same = (one.role, one.place.file, one.place.line)
-        if not begun and same != (two.role, two.place.file, two.place.line):
+        on_one = same == (two.role, two.place.file, two.place.line)
+        if not begun and not on_one:
             return None
         written = one.role == "primal" and one.place.text.startswith(", ".join(map(str, targets)))
         read = ir.reads(second) | {second.target}
@@ -662,7 +685,8 @@ class _Binding(ir.Rewriter):
             return None
         end = max(place.column + place.width for place in (one.place, two.place))
         column = min(one.place.column, two.place.column)
-        place = dataclasses.replace(one.place, column=column, width=end - column)
+        wider = dataclasses.replace(one.place, column=column, width=end - column)
+        place = wider if on_one else one.place
         value = ir.Display("tuple", (*values, second.value))
         both = ir.Assign(targets, value, dataclasses.replace(one, place=place))
         return both if statement_width(both, self.indentation) <= LINE + 2 else None
@@ -676,15 +700,24 @@ def _bound(stmt: ir.Assign) -> tuple[tuple[ir.Target, ...], tuple[ir.Expr, ...]]
     return (stmt.target,), (stmt.value,)
 
 
+def _touches(stmt: ir.Stmt, begun: ir.Stmt, names: frozenset[str]) -> bool:
+    """Whether a statement reads what another binds, or binds what that reads or binds."""
+    return not (names.isdisjoint(ir.binds(stmt)) and ir.reads(stmt).isdisjoint(ir.binds(begun)))
+
+
 def _form(value: ir.Expr) -> ir.Expr | None:
     """What values have in common that are bound together."""
     match value:
         case ir.Call(ir.Ref(text=text), (ir.Var() | ir.Index(ir.Var(), ir.Const(str())),), ()) if (
-            text.endswith("zeros_like")
+            text.endswith(("zeros_like", "ones_like"))
         ):
-            return ir.Const(0.0)
+            return _ZERO
+        case ir.Call(ir.Ref(text=text)) if text.endswith(".zeros"):
+            return _ZERO
         case ir.Const(0.0) | ir.Display("list", ()):
-            return ir.Const(0.0)
+            return _ZERO
+        case ir.Call(fn=ir.Attribute(ir.Var(), "copy"), args=()):
+            return ir.Const("copy")
         case ir.Index(ir.Var() as base, _):
             return base
         case ir.Call(ir.Ref(text=text) as fn, (_, _), ()) if text in IN_PLACE:
