@@ -576,7 +576,7 @@ def _derived(
     _refuse_made(functions, lowered, request)
     lent = _lent(fn, lowered, functions, build)
     with build.record.stage("simplified") as run:
-        run.made = simplified_pairs(functions, build.simplified, build.facts)
+        run.made = simplified_pairs(functions, build.simplified, build.facts, len(main))
         run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
         asked = frozenset(build.methods.asked)
         run.made, facts = plainly_named(run.made, build.facts)

@@ -111,7 +111,10 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     if Analyses(function, facts).patterns & OWN:
         for finish in _FINISHING:
             function = finish(function, facts)
-    return keep_invariants(function, facts)
+    kept = keep_invariants(function, facts)
+    if kept is not function and Analyses(kept, facts).patterns & COPY:  # (in place of a stack)
+        kept = remove_dead_code(propagate_copies(kept, facts), facts)
+    return kept
 
 
 def _rounds(function: ir.Function, facts: Facts) -> ir.Function:

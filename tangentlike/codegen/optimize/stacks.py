@@ -151,13 +151,15 @@ def keep_invariants(function: ir.Function, facts: Facts) -> ir.Function:
 
 
 class _Invariants(Asking):
-    """`gone`: the statements of stacks of one value, which its name still has; `bound`: the names
-    that surely have a value where the pass is."""
+    """`gone`: the statements of stacks of one value, which its name still has; `same`: what takes
+    it from there, and what stands for that; `bound`: the names that surely have a value where the
+    pass is."""
 
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.index = fact(ProgramIndex, function)
         self.gone: set[int] = set()
+        self.same: dict[int, ir.Assign] = {}
         if not any(isinstance(s, ir.Try) for s in self.index.statements):
             # (what a `try` binds depends on what it raises)
             for stack in sorted(created_lists(function)):
@@ -179,9 +181,14 @@ class _Invariants(Asking):
             return
         push, pop = uses
         value, taken = _pushed(push, stack), getattr(pop, "target", None)
-        if not isinstance(value, ir.Var) or value.name in self.function.param_names:
+        if not isinstance(value, ir.Var) or not is_push(push) or _popped(pop, stack) is None:
             return
-        if not is_push(push) or _popped(pop, stack) is None:
+        if isinstance(taken, str) and self._is_one_object(value.name, push):
+            self.same[id(pop)] = ir.Assign(taken, value, pop.origin)
+            yield id(push)
+            yield from (id(self.index.statements[n]) for n in self.index.definitions[stack])
+            return
+        if value.name in self.function.param_names:
             return
         bindings = [self.index.statements[n] for n in self.index.definitions[value.name]]
         if taken == value.name and len(bindings) == 2 and bindings[1] is pop:
@@ -191,6 +198,14 @@ class _Invariants(Asking):
             if around is not None and self._is_alike(bindings[0], around):
                 yield from map(id, uses)
                 yield from (id(self.index.statements[n]) for n in self.index.definitions[stack])
+
+    def _is_one_object(self, name: str, push: ir.Stmt) -> bool:
+        """Whether a name stands for one object, whenever a statement pushes it and afterwards."""
+        made = self.index.definitions.get(name, [])
+        if name in self.function.param_names or name in self.pinned:
+            return not made and name not in self.pinned
+        at = self.index.number(push)
+        return len(made) == 1 and made[0] < at and not any(True for _ in self.index.loops(made[0]))
 
     def _is_alike(self, stmt: ir.Stmt, loop: ir.Stmt, before: frozenset[str] = NOTHING) -> bool:
         """Whether a statement of a loop gives its name the same value each time (the names
@@ -205,8 +220,8 @@ class _Invariants(Asking):
         return False
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
-        if id(stmt) in self.gone:
-            return ()
+        if id(stmt) in self.gone or id(stmt) in self.same:
+            return self.same.get(id(stmt), ())
         bound = set(self.bound)
         new = self.nested(stmt)
         self.bound = bound
@@ -280,9 +295,13 @@ Simplified = Callable[[ir.Function], ir.Function]
 
 
 def simplified_pairs(
-    functions: Sequence[ir.Function], simplified: Simplified, facts: Mapping[str, Facts]
+    functions: Sequence[ir.Function],
+    simplified: Simplified,
+    facts: Mapping[str, Facts],
+    kept: int = 0,
 ) -> tuple[ir.Function, ...]:
-    """All functions of a module simplified, and their tapes no longer than is read.
+    """All functions of a module simplified, and their tapes no longer than is read. The last ones,
+    as many as are `kept`, are called by others.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -299,15 +318,25 @@ def simplified_pairs(
     (z,) = tape
     return z
     """
-    out: list[ir.Function] = []  # last functions first: a tape is as long as is read of it
-    for at in reversed(range(len(functions))):
-        fwd = functions[at]
-        names = unpacked_names(functions[at + 1]) if out else None
+    from .tapes import without_tape
+
+    made, backward = list(functions), set[int]()
+    for at in range(len(made) - 1):  # (what is called comes first)
+        fwd, bwd = made[at : at + 2]
+        names = unpacked_names(bwd)
         if names is not None and names == taped_names(fwd):
-            fwd, out[-1] = _shortened(fwd, out[-1], simplified, facts)
-        elif fwd.name not in _called(functions[: at + 1]):
-            fwd = _with_results_read(fwd, out, facts)
-        out.append(simplified(fwd))
+            made[at : at + 2] = _shortened(fwd, simplified(bwd), simplified, facts)
+            backward.add(at + 1)
+            if at + 2 <= len(made) - kept:
+                made[:] = without_tape(made, at)
+    out: list[ir.Function] = []  # last functions first: what is read of their results is known
+    for at in reversed(range(len(made))):
+        fn = made[at]
+        if at not in backward:
+            if fn.name not in _called(made[: at + 1]):
+                fn = _with_results_read(fn, out, facts)
+            fn = simplified(fn)
+        out.append(fn)
     return tuple(reversed(out))
 
 
