@@ -637,7 +637,7 @@ class _Binding(ir.Rewriter):
         if not out or not isinstance(stmt, ir.Assign):
             return len(out), None
         both = self._both(out[-1], stmt)
-        if both is not None or stmt.origin.role == "primal" or _form(stmt.value) != _ZERO:
+        if both is not None or stmt.origin.role == "primal" or not _is_zero(stmt.value):
             return len(out) - (both is not None), both
         names = ir.reads(stmt) | {str(stmt.target)}
         for place in reversed(range(max(len(out) - _NEAR, 0), len(out) - 1)):
@@ -698,6 +698,13 @@ def _bound(stmt: ir.Assign) -> tuple[tuple[ir.Target, ...], tuple[ir.Expr, ...]]
         case ir.Assign(target=tuple(names), value=ir.Display(form="tuple", items=values)):
             return names, values
     return (stmt.target,), (stmt.value,)
+
+
+def _is_zero(value: ir.Expr) -> bool:
+    """Whether a value is 0.0 or an array of zeros, or of ones, in the shape of another (that of a
+    list or an object may be another when these have changed)."""
+    helper = isinstance(value, ir.Call) and getattr(value.fn, "text", "").isidentifier()
+    return _form(value) == _ZERO and not helper and not isinstance(value, ir.Display)
 
 
 def _touches(stmt: ir.Stmt, begun: ir.Stmt, names: frozenset[str]) -> bool:
