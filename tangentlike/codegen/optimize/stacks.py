@@ -204,8 +204,10 @@ class _Invariants(Asking):
         made = self.index.definitions.get(name, [])
         if name in self.function.param_names or name in self.pinned:
             return not made and name not in self.pinned
-        at = self.index.number(push)
-        return len(made) == 1 and made[0] < at and not any(True for _ in self.index.loops(made[0]))
+        if len(made) != 1 or made[0] > self.index.number(push):
+            return False
+        plain = isinstance(self.index.statements[made[0]], ir.Assign)
+        return plain and not any(True for _ in self.index.loops(made[0]))
 
     def _is_alike(self, stmt: ir.Stmt, loop: ir.Stmt, before: frozenset[str] = NOTHING) -> bool:
         """Whether a statement of a loop gives its name the same value each time (the names
@@ -324,6 +326,8 @@ def simplified_pairs(
     for at in range(len(made) - 1):  # (what is called comes first)
         fwd, bwd = made[at : at + 2]
         names = unpacked_names(bwd)
+        if names is None and bwd.empties and bwd.place == fwd.place:
+            names = ()
         if names is not None and names == taped_names(fwd):
             made[at : at + 2] = _shortened(fwd, simplified(bwd), simplified, facts)
             backward.add(at + 1)
