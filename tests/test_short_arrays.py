@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike import ir
+from tangentlike.codegen.optimize.facts import Facts, derived
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import program
+from tangentlike.ir.kind import FLOAT, INT, Kind
+from tangentlike.rules.book import default_book
 
 pytest.importorskip("numba")
+from tangentlike.numba.short_arrays import short_arrays_as_loops
+
 RNG = np.random.default_rng(0)
-DTYPE = float
 
 
 def coulomb(x, q):
@@ -79,6 +86,27 @@ def columns(x, w):
     return e
 
 
+def named_again(x, v):
+    """A sum has the name of another, which is read before."""
+    e, r2 = 0.0, 1.0
+    for i in range(len(x)):
+        d = x[i] - v[i]
+        z = d @ d
+        e += z * r2
+        r2 = np.dot(d, x[i])
+    return e + r2
+
+
+def carried(x, v):
+    """What is read first is what the round before has made."""
+    e, d = 0.0, 0.3 * v[0]
+    for i in range(len(x)):
+        e += np.sin(x[i] @ d)
+        d = x[i] - v[i]
+        e += d @ d
+    return e
+
+
 ROWS = RNG.random((4, 3))
 PROGRAMS = {
     coulomb: (RNG.random((5, 3)), RNG.random(5)),
@@ -86,6 +114,8 @@ PROGRAMS = {
     bonds: (ROWS, RNG.random(4), 0.4),
     in_place: (ROWS, RNG.random((4, 3)), RNG.random(3)),
     shifted: (ROWS, RNG.random(3)),
+    carried: (ROWS, RNG.random((4, 3))),
+    named_again: (ROWS, RNG.random((4, 3))),
     columns: (RNG.random((3, 6)), RNG.random(3)),
 }
 
@@ -146,3 +176,19 @@ def test_numba_compiles_loops_of_short_arrays(f):
     grads = tl.grad(f, wrt)(*args)
     for grad, other in zip(tl.grad(f, wrt, target="numba")(*args), grads, strict=True):
         np.testing.assert_allclose(grad, other, rtol=1e-10, atol=1e-12)
+
+
+def test_sums_stand_where_their_names_are_not_read():
+    f = derived(
+        program("""d = x[i] - x[j]
+z = d @ d
+w = r * z
+r = np.dot(d, x[j])
+u = np.dot(2.0, x[j])
+return w + r, u""")
+    )
+    f = ir.replaced(f, params=tuple(map(ir.Param, ("x", "i", "j", "r"))))
+    kinds = {"x": Kind("array", "float", ("n!", 3)), "i": INT, "j": INT, "r": FLOAT}
+    found = show(short_arrays_as_loops(f, Facts(kinds), default_book()).body)
+    assert found.index("w = r * z") < found.index("r = 0.0") < found.index("r += d * x[j, k]")
+    assert "u = np.dot(2.0, x[j])" in found, found

@@ -245,10 +245,14 @@ class _Numbers(_Entries):
 
     def _reaching(self, name: str, use: int) -> int | None:
         """The statement that gave a name what it stands for at another, if that is surely one."""
-        before = [n for n in self.index.definitions[name] if n < use]
-        if not before:
+        definitions = self.index.definitions[name]
+        before = [n for n in definitions if n < use]
+        beside = self._beside(before[-1], use) if before else None
+        if beside is None:
             return None
-        return before[-1] if self._beside(before[-1], use) is not None else None
+        rounds = [n for n in self.index.loops(use) if n >= beside]  # (an earlier one may bind it)
+        again = any(n <= other < self.index.ends[n] for n in rounds for other in definitions)
+        return None if again else before[-1]
 
     def _beside(self, made: int, use: int) -> int | None:
         """The statement in the block of one that another is, or is in."""
@@ -305,7 +309,8 @@ class _Numbers(_Entries):
     def is_sum(self, expr: ir.Expr) -> bool:
         """Whether an expression is a sum over the entries of short arrays."""
         terms = _terms(expr)
-        return terms is not None and self.size(terms) is not None
+        known = terms is not None and self.kind(expr).form == "number"  # (`np.dot(2.0, v)` is none)
+        return known and terms is not None and self.size(terms) is not None
 
     def is_by_entry(self, stmt: ir.Stmt) -> bool:
         """Whether a statement writes the entries of a short array, one after the other as well as
@@ -313,7 +318,9 @@ class _Numbers(_Entries):
         if not isinstance(stmt, ir.Store | ir.Update) or isinstance(stmt.target, ir.Attribute):
             return False
         size, kind = self.size(stmt.target), self.kind(stmt.value)
-        if size is None or (kind.form != "number" and self.size(stmt.value) != size):
+        if kind.form == "number":
+            return size is not None and isinstance(stmt, ir.Update)
+        if size is None or self.size(stmt.value) != size:
             return False
         written, *read = self.leaves(stmt.target, stmt.value)
         return all(self.are_apart(written, leaf) for leaf in read)
@@ -322,14 +329,18 @@ class _Numbers(_Entries):
         """Whether writing an entry changes no other entry of another array."""
         return written == other or self.sharing.of(written[0]) != self.sharing.of(other[0])
 
-    def leaves(self, *exprs: ir.Expr) -> Iterator[_Leaf]:
-        """The arrays whose entries are read, or written, for the entries of expressions."""
+    def leaves(self, *exprs: ir.Expr, known: frozenset[str] = frozenset()) -> Iterator[_Leaf]:
+        """The arrays whose entries are read, or written, for the entries of expressions; what the
+        names are made of that are `known` is among them already."""
         for expr in exprs:
             if self.kind(expr).form == "number":
                 continue
             match expr:
+                case ir.Var(name) if name in known:
+                    continue
                 case ir.Var(name) if name in self.names:
-                    yield from self.leaves(*map(self._value, self.index.definitions[name]))
+                    values = map(self._value, self.index.definitions[name])
+                    yield from self.leaves(*values, known=known | {name})
                 case ir.Var(name):
                     yield name, 0
                 case ir.Index():
@@ -337,7 +348,7 @@ class _Numbers(_Entries):
                     assert place is not None
                     yield place[0], place[2]
                 case _:
-                    yield from self.leaves(*ir.children(expr))
+                    yield from self.leaves(*ir.children(expr), known=known)
 
 
 _Leaf = tuple[str, int]  # the name of an array, and along which of its axes its entries are
@@ -574,6 +585,8 @@ class _Loops(ir.Rewriter):
         written, mine = {n for n, _ in new.written}, {n for n, _ in old.written}
         meet = self.arrays.sharing.meet
         if later.fixed or reads & (later.binds | old.binds) or meet(content, later.writes):
+            return False
+        if new.binds & (later.reads | later.binds | old.reads | old.binds):
             return False
         if meet(later.content | later.reads, written) or meet(before.content, mine):
             return False
