@@ -9,6 +9,7 @@ from __future__ import annotations
 PRELUDE = (
     ("SCALE", "SCALE = [0.7]\n"),
     ("WEIGHTS", "import numpy as np\n\nWEIGHTS = np.array([0.3, 0.7, -1.1, 0.5])\n"),
+    ("STATE", 'STATE = {"rate": 0.4}\n'),
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
     ("collections.", "import collections"),
@@ -50,6 +51,13 @@ PRELUDE = (
 PHRASES: tuple[tuple[str, ...], ...] = (
     # lists outside beside arrays and integers
     ("<X> = 2 * <V> * SCALE", "<Y> = np.sum(SCALE * (3 * <W>)) * 0.1"),
+    # numbers outside that are set and read again
+    (
+        'STATE["rate"] = 0.3 + 0.2 * <I>',
+        '<X> = <V> * STATE["rate"]',
+        'STATE["rate"] = 0.9',
+        '<Y> = <S> * STATE["rate"]',
+    ),
     # names bound by tests of many
     ("p = any((q := x1 * <S>) > 0.1 for x1 in <V>)", "<Y> = q * (0.5 if p else 0.2)"),
     ("<Y> = q if all((q := x1) < <S> for x1 in <V> if x1 > -2.0) else q * <T>",),
