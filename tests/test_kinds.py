@@ -152,7 +152,7 @@ def test_integers_spell_sizes() -> None:
         ("(True, False)", "bool"),
         ("(x, 1j)", "complex"),
         ("(x, n)", "?"),
-        ("[x, 2]", "?"),
+        ("[x, 2]", "float"),
         ("[1, 2]", "?"),  # (one of no items is of floats)
         ("[]", "?"),
     ],

@@ -74,8 +74,11 @@ class OuterNumbers:
         """What a user's function may change, itself or by what it calls."""
         if obj not in self._stored:
             self._stored[obj] = _NONE  # (a recursive call adds nothing)
-            function = self.body(obj)
-            self._stored[obj] = _NONE.union(*map(self._names, ir.statements(function.body)))
+            try:
+                body = self.body(obj).body
+            except UnsupportedError:
+                body = ()  # (without a source: what else such functions do is not followed, too)
+            self._stored[obj] = _NONE.union(*map(self._names, ir.statements(body)))
         return self._stored[obj]
 
     def is_steady(self, expr: ir.Expr, place: Place, kind_of: Callable[[ir.Expr], Kind]) -> bool:

@@ -83,6 +83,8 @@ def later(expr: ir.Expr, known: ir.Ref | None) -> dict[str, ir.Ref]:
     holder = live(expr.base)
     if holder is None or not (is_box(holder.obj) or is_code(holder.obj)):
         return {}
+    if isinstance(expr, ir.Attribute) and type(holder.obj) in CONTAINERS:
+        return {}  # (a method)
     return {node(holder.obj) + LATER: holder}
 
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime import first_items, require_no_dicts, run_bounds
+from ..runtime import first_items, product_places, require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
 
@@ -60,9 +60,8 @@ def accumulate_items(iterable, function, initial=None):
 def product_items(*iterables, repeat=1):
     require_no_dicts(iterables)
     pools = [list(iterable) for _ in range(repeat) for iterable in iterables]
-    places = list(itertools.product(*[range(len(pool)) for pool in pools]))
     rows = []
-    for row in places:
+    for row in product_places(pools):
         rows.append(tuple([pool[i] for pool, i in zip(pools, row)]))  # noqa: B905
     return rows
 

@@ -240,7 +240,13 @@ def updated(y, x, new):
 
 
 nondifferentiable(
-    *(runtime.survivors, runtime.places_left, runtime.run_bounds, runtime.reach_of),
+    *(
+        runtime.survivors,
+        runtime.places_left,
+        runtime.run_bounds,
+        runtime.product_places,
+        runtime.reach_of,
+    ),
     *(runtime.gaussian_reach, runtime.places_taken, runtime.reached, runtime.is_stored),
     runtime.leave_raising,
     *map(vars(runtime).get, sorted(runtime.CHECKS)),

@@ -184,6 +184,7 @@ from .iterators import (
     pairwise_items,
     permutation_items,
     product_items,
+    product_places,
     repeat_beside,
     repeatable,
     repeated_item,

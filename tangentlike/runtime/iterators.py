@@ -6,7 +6,7 @@ The derivatives are those of the programs of the same names in `rules/iterators.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 from .records import SEQUENCES, is_array
@@ -77,6 +77,15 @@ def run_bounds(names: list[Any]) -> list[tuple[int, int]]:
     """
     ends = list(itertools.accumulate(len(list(group)) for _, group in itertools.groupby(names)))
     return list(zip([0, *ends], ends, strict=False))
+
+
+def product_places(pools: Sequence[Sequence[Any]]) -> list[tuple[int, ...]]:
+    """Where the items of each row of a product stand in what it is of.
+
+    >>> product_places([[1.0, 2.0], [3.0]])
+    [(0, 0), (1, 0)]
+    """
+    return list(itertools.product(*[range(len(pool)) for pool in pools]))
 
 
 def product_items(*iterables: Iterable[Any], repeat: int = 1) -> list[tuple[Any, ...]]:

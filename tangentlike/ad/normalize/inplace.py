@@ -338,7 +338,7 @@ class _Stores(ir.Rewriter):
             items = out.items
         elif isinstance(out, ir.Var) and self.context.kind_of(out).form == "tuple":
             items = self.displays.at(self.at).get(out.name, items)
-        several = len(items) > 1  # (`out=(q, None)`)
+        several = getattr(getattr(call.fn, "obj", None), "nout", 1) > 1  # (`out=(q, None)`)
         plain = all(isinstance(i, ir.Var) or (several and i == ir.Const(None)) for i in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
             refusal = UnsupportedError(
