@@ -11,6 +11,7 @@ function does not know: places are told apart by their names alone.
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -74,11 +75,9 @@ class OuterNumbers:
         """What a user's function may change, itself or by what it calls."""
         if obj not in self._stored:
             self._stored[obj] = _NONE  # (a recursive call adds nothing)
-            try:
-                body = self.body(obj).body
-            except UnsupportedError:
-                body = ()  # (without a source: what else such functions do is not followed, too)
-            self._stored[obj] = _NONE.union(*map(self._names, ir.statements(body)))
+            with contextlib.suppress(UnsupportedError):  # (what has no source is not followed)
+                function = self.body(obj)
+                self._stored[obj] = _NONE.union(*map(self._names, ir.statements(function.body)))
         return self._stored[obj]
 
     def is_steady(self, expr: ir.Expr, place: Place, kind_of: Callable[[ir.Expr], Kind]) -> bool:

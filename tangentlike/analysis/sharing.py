@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ir
 from ..ir.dataflow import Problem, solve
+from ..rules.index_kinds import key_parts
 from .memory import Sources, base_names, element, surely_basic
 from .operations import MUTATING_METHODS, rule_object, written_position
 from .structure import NameSets, Structure, entry_is_there
@@ -326,9 +327,16 @@ class Sharing(Problem[Pairs]):
                 there = before.partners((held,)) | {held}
                 if self._overlap((there, values), before) or _repeating(values, before):
                     pairs = pairs.linked(held, (held,))
-                    self.filled_twice |= {_param(n) for n in reached if _is_given(n)}
+                    if not _is_by_slice(stmt):  # (as arrays are written)
+                        self.filled_twice |= {_param(n) for n in reached if _is_given(n)}
                 pairs = self._join(held, values, pairs)
         return pairs
+
+
+def _is_by_slice(stmt: ir.Stmt) -> bool:
+    """Whether a statement writes several items of one thing: `u[1:-1] = v`."""
+    key = getattr(getattr(stmt, "target", None), "key", None)
+    return key is not None and any(isinstance(part, ir.Slice) for part in key_parts(key))
 
 
 def _repeating(nodes: frozenset[str], pairs: Pairs) -> bool:
