@@ -22,7 +22,7 @@ from ..runtime.iterators import require_again
 from ..runtime.records import attribute_of
 from .nested import Closure, Walrus
 from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
-from .owners import is_operation
+from .owners import is_operation, module_of
 from .primal import stores
 
 # What a generator expression may be handed to as a list, and the places of such arguments: they
@@ -284,6 +284,16 @@ def _variables(
     return tuple(n for n in names if n not in taken)[:count]
 
 
+def may_be_none(bound: ir.Expr) -> bool:
+    """Whether only the run knows if a bound is None: it is not written down or computed here."""
+    match bound:
+        case ir.Const():
+            return False  # (of None it is known)
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return not (module_of(obj) == "_operator" or obj is len or obj is int)
+    return True
+
+
 def _or_none(bound: ir.Expr, default: int) -> ir.Expr:
     """A bound that may be None, which stands for the default."""
     absent = ir.Call(ir.Ref("is", operator.is_), (bound, _NONE))
@@ -298,7 +308,7 @@ def _sliced(args: tuple[ir.Expr, ...], code: ir.Opaque) -> ir.Expr:
     items, *bounds = args
     start, stop, step = (*((_NONE,) if len(bounds) == 1 else ()), *bounds, _NONE)[:3]
     start, stop, step = (
-        bound if isinstance(bound, ir.Const) else _or_none(bound, default)
+        _or_none(bound, default) if may_be_none(bound) else bound
         for bound, default in ((start, 0), (stop, sys.maxsize), (step, 1))
     )
     (item,), (number,) = _variables(1, args, code), _variables(1, args, code, "i")

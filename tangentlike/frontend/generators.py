@@ -37,6 +37,7 @@ from ..ir import Assign, Attribute, Block, Call, Const, Display, Do, Expr, If, O
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
+from .comprehensions import may_be_none
 from .jumps import structure_jumps, without_jumps
 from .lifting import copy_of
 from .owners import is_library, is_numerical, is_of_runtime, is_pythons, mark
@@ -374,7 +375,7 @@ _BESIDE = {
 
 def _if_given(bound: Expr, test: Expr) -> Expr:
     """A test of a bound that may be None, which stands for none."""
-    if isinstance(bound, Const):
+    if not may_be_none(bound):
         return test
     return ir.Lazy("and", (Call(Ref("is not", operator.is_not), (bound, Const(None))), test))
 

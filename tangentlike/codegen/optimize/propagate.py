@@ -167,7 +167,21 @@ def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
         if isinstance(base, ir.Const):
             kept = expr.base
             return ir.rebuild(expr, lambda part: part if part is kept else _replaced(part, copies))
-    return ir.rebuild(expr, lambda part: _replaced(part, copies))
+    return _decided(ir.rebuild(expr, lambda part: _replaced(part, copies)))
+
+
+def _decided(expr: ir.Expr) -> ir.Expr:
+    """`2 is None`, which Python warns of, and what it decides."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Const(value), ir.Const(None))) if (
+            obj is operator.is_ or obj is operator.is_not
+        ):
+            return ir.Const((value is None) == (obj is operator.is_))
+        case ir.Lazy("if", (ir.Const(bool() as test), then, otherwise)):
+            return then if test else otherwise
+        case ir.Lazy("and", (ir.Const(True), last)):
+            return last
+    return expr
 
 
 def _is_place(key: ir.Expr) -> bool:
