@@ -187,8 +187,8 @@ def _is_of_entries(obj: object) -> bool:
 
 
 class _Numbers(_Entries):
-    """`fused` are the statements that make short arrays of which only entries are read, by number;
-    where they are read, their names stand for numbers."""
+    """`names` are those of short arrays of which only entries are read: where these are, the names
+    stand for numbers."""
 
     def __init__(self, function: ir.Function, facts: Facts, book: RuleBook) -> None:
         super().__init__(function, facts, book)
@@ -309,8 +309,9 @@ class _Numbers(_Entries):
     def is_sum(self, expr: ir.Expr) -> bool:
         """Whether an expression is a sum over the entries of short arrays."""
         terms = _terms(expr)
-        known = terms is not None and self.kind(expr).form == "number"  # (`np.dot(2.0, v)` is none)
-        return known and terms is not None and self.size(terms) is not None
+        if terms is None or self.kind(expr).form != "number":  # (as `np.dot(2.0, v)`)
+            return False
+        return self.size(terms) is not None
 
     def is_by_entry(self, stmt: ir.Stmt) -> bool:
         """Whether a statement writes the entries of a short array, one after the other as well as
@@ -556,10 +557,10 @@ class _Loops(ir.Rewriter):
         old.position += len(new.before)
         old.body += [(name, stmt) for name, stmt in new.body if name not in old.values]
         old.values.update(new.values)
-        for mine, others in ((old.reads, new.reads), (old.binds, new.binds)):
-            mine |= others
-        for parts, more in ((old.read, new.read), (old.written, new.written)):
-            parts |= more
+        old.reads |= new.reads
+        old.binds |= new.binds
+        old.read |= new.read
+        old.written |= new.written
 
     def _close(self) -> None:
         """What is written from now on stands in no earlier loop."""

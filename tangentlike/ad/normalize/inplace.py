@@ -308,7 +308,7 @@ class _Stores(ir.Rewriter):
             assert isinstance(stmt, ir.Assign | ir.Do)
             return [dataclasses.replace(stmt, value=plain)]
         written = self._written(out, call)
-        if len(written) > 1 or getattr(getattr(call.fn, "obj", None), "nout", 1) > 1:
+        if len(written) > 1 or _results(call) > 1:
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             return self._several(stmt, written, plain, target)
         (out,) = written
@@ -338,7 +338,7 @@ class _Stores(ir.Rewriter):
             items = out.items
         elif isinstance(out, ir.Var) and self.context.kind_of(out).form == "tuple":
             items = self.displays.at(self.at).get(out.name, items)
-        several = getattr(getattr(call.fn, "obj", None), "nout", 1) > 1  # (`out=(q, None)`)
+        several = _results(call) > 1  # (`out=(q, None)`)
         plain = all(isinstance(i, ir.Var) or (several and i == ir.Const(None)) for i in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
             refusal = UnsupportedError(
@@ -360,8 +360,7 @@ class _Stores(ir.Rewriter):
                 call.at,
                 "Store the results one by one: `out[mask] = f(x[mask])`.",
             )
-        count = getattr(getattr(call.fn, "obj", None), "nout", len(outs))
-        outs = (*outs, *[ir.Const(None)] * (count - len(outs)))
+        outs = (*outs, *[ir.Const(None)] * (_results(call) - len(outs)))
         names = tuple(self._fresh(call) for _ in outs)
         self.context.kinds.update(dict.fromkeys(names, UNKNOWN))
         stores: list[ir.Stmt] = [ir.Assign(names, call, stmt.origin)]
@@ -402,6 +401,11 @@ def _selects_entries(fn: ir.Expr) -> bool:
         case ir.Attribute(name=method):
             return method == "clip"
     return False
+
+
+def _results(call: ir.Call) -> int:
+    """How many results the function of a call has: of a ufunc it says so."""
+    return int(getattr(getattr(call.fn, "obj", None), "nout", 1))
 
 
 def _masks_entries(call: ir.Call) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from ... import ir
 from ...ir.facts import fact
-from ...ir.index import all_names, references
+from ...ir.index import ProgramIndex, all_names, references
 from ...ir.names import Names
 from .stacks import taped_names, unpacked_names
 
@@ -42,7 +42,11 @@ def without_tape(functions: _Functions, at: int) -> tuple[ir.Function, ...]:
     read = (unpacked_names(bwd) or ()) if bwd.empties else None
     if taped is None or read is None or len(taped) != len(read) or len(taped) > 1:
         return tuple(functions)
-    if taped and (taped[0] not in fwd.param_names or taped[0] in _bound(fwd) or read[0] is None):
+    if taped and (
+        taped[0] not in fwd.param_names
+        or taped[0] in fact(ProgramIndex, fwd).definitions
+        or read[0] is None
+    ):
         return tuple(functions)
     known = _Direct(fwd, bwd, taped[0] if taped else None)
     if any(map(known.is_called, functions[: at + 2])) or not all(map(known.is_plain, later)):
@@ -51,10 +55,6 @@ def without_tape(functions: _Functions, at: int) -> tuple[ir.Function, ...]:
         return tuple(functions)  # (somebody else calls them)
     made = (known.forward(), known.backward(), *map(known.caller, later))
     return (*functions[:at], *made)
-
-
-def _bound(fn: ir.Function) -> set[str]:
-    return {name for stmt in ir.statements(fn.body) for name in ir.binds(stmt)}
 
 
 @dataclasses.dataclass(frozen=True)
