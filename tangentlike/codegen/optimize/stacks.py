@@ -202,12 +202,14 @@ class _Invariants(Asking):
     def _is_one_object(self, name: str, push: ir.Stmt) -> bool:
         """Whether a name stands for one object, whenever a statement pushes it and afterwards."""
         made = self.index.definitions.get(name, [])
-        if name in self.function.param_names or name in self.pinned:
-            return not made and name not in self.pinned
+        if name in self.pinned:
+            return False
+        if name in self.function.param_names:
+            return not made
         if len(made) != 1 or made[0] > self.index.number(push):
             return False
         plain = isinstance(self.index.statements[made[0]], ir.Assign)
-        return plain and not any(True for _ in self.index.loops(made[0]))
+        return plain and next(self.index.loops(made[0]), None) is None
 
     def _is_alike(self, stmt: ir.Stmt, loop: ir.Stmt, before: frozenset[str] = NOTHING) -> bool:
         """Whether a statement of a loop gives its name the same value each time (the names
