@@ -17,16 +17,22 @@ import ast
 import contextlib
 import doctest
 import importlib
+import importlib.util
 import inspect
 import io
+import multiprocessing
+import os
 import pkgutil
 import random
 import signal
 import sys
+import tempfile
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -86,13 +92,8 @@ def at_most(seconds: int) -> Iterator[None]:
 
 
 def installed(names: list[str]) -> list[str]:
-    """The packages that can be imported."""
-    found = []
-    for name in names:
-        with contextlib.suppress(BaseException), at_most(60):
-            importlib.import_module(name)
-            found.append(name)
-    return found
+    """The packages that are there (which says nothing of whether they can be imported)."""
+    return [name for name in names if importlib.util.find_spec(name) is not None]
 
 
 def functions_of(package: str) -> list[Callable[..., Any]]:
@@ -262,23 +263,87 @@ def drawn_packages(seed: int, count: int) -> list[str]:
     return sorted(random.Random(seed).sample(names, min(count, len(names))))
 
 
-def survey(seed: int, packages: list[str], functions: int) -> Iterator[tuple[str, str, str, str]]:
-    """Name, mode, outcome and more about it, for so many functions of each package."""
-    for package in packages:
-        rng = random.Random(f"{seed} {package}")
-        pool, taken = functions_of(package), 0
-        rng.shuffle(pool)
-        for fn in pool:
-            case = None
-            with contextlib.suppress(TookTooLongError), at_most(5), new_memory_is_nan():
-                case = case_of(fn, rng)
-            if case is None:
-                continue
-            taken += 1
-            for mode in ("reverse", "forward"):
-                yield (case.name, mode, *outcome(case, mode))
-            if taken == functions:
-                break
+# ------------------------------------------------------------------- each package by itself
+
+WITHOUT_ANSWER = 300  # seconds until a process that says nothing is ended
+
+
+@dataclass
+class Found:
+    """What came of a function in a mode."""
+
+    name: str
+    mode: str
+    outcome: str
+    more: str = ""
+    seconds: float = 0.0  # of processor time
+
+
+def try_package(
+    connection: Connection, seed: int, package: str, limit: int, done: set[str], folder: str
+) -> None:
+    """Sends what is tried next, and what came of it, for functions other than those that are done."""
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    os.chdir(folder)  # (for what the package writes)
+    pool = functions_of(package)
+    random.Random(f"{seed} {package}").shuffle(pool)
+    for fn in pool:
+        name = f"{fn.__module__}.{fn.__qualname__}"
+        if name in done:
+            continue
+        connection.send(Found(name, "itself", "tried"))
+        case = None
+        with contextlib.suppress(TookTooLongError), at_most(5), new_memory_is_nan():
+            case = case_of(fn, random.Random(f"{seed} {name}"))
+        if case is None:
+            continue
+        for mode in ("reverse", "forward"):
+            connection.send(Found(name, mode, "tried"))
+            start = time.process_time()
+            ended = outcome(case, mode)
+            connection.send(Found(name, mode, *ended, time.process_time() - start))
+        limit -= 1
+        if not limit:
+            break
+
+
+def survey_of(seed: int, package: str, functions: int, folder: str) -> Iterator[Found]:
+    """What comes of so many functions of a package, in a process of its own: where that dies or
+    says nothing for long, a crash is counted for what it tried, and another process goes on."""
+    context = multiprocessing.get_context("spawn")
+    done: set[str] = set()
+    taken: set[str] = set()
+    while len(taken) < functions:
+        ours, theirs = context.Pipe(duplex=False)
+        asked = (theirs, seed, package, functions - len(taken), done, folder)
+        process = context.Process(target=try_package, args=asked, daemon=True)
+        process.start()
+        theirs.close()
+        last = Found(f"{package}.", "itself", "tried")
+        with contextlib.suppress(EOFError):
+            while ours.poll(WITHOUT_ANSWER):
+                last = ours.recv()
+                done.add(last.name)
+                if last.outcome != "tried":
+                    taken.add(last.name)
+                    yield last
+        process.join(5)
+        process.kill()  # (where it did not answer)
+        process.join()
+        if process.exitcode == 0:
+            break
+        taken.add(last.name)
+        yield replace(last, outcome="crash", more=f"exit status {process.exitcode}")
+        if last.name == f"{package}.":
+            break  # (it cannot even be imported)
+
+
+def survey(seed: int, packages: list[str], functions: int) -> Iterator[Found]:
+    """What comes of so many functions of each package, in both modes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for package in packages:
+            yield from survey_of(seed, package, functions, folder)
 
 
 def main() -> int:
@@ -289,24 +354,27 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="these packages, instead of drawn ones")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
     counts: dict[str, Counter[str]] = {}
     reasons: Counter[str] = Counter()
+    times: list[tuple[float, str]] = []
     packages = options.only or drawn_packages(options.seed, options.packages)
-    for name, mode, found, more in survey(options.seed, packages, options.functions):
-        counts.setdefault(name.partition(".")[0], Counter())[found] += 1
-        if found != "right":
-            print(f"{found:9} {mode:7} {name}: {more}", flush=True)
-        if found == "refused":
-            reasons[more] += 1
+    for found in survey(options.seed, packages, options.functions):
+        counts.setdefault(found.name.partition(".")[0], Counter())[found.outcome] += 1
+        times.append((found.seconds, f"{found.mode} {found.name}"))
+        if found.outcome != "right":
+            print(f"{found.outcome:9} {found.mode:7} {found.name}: {found.more}", flush=True)
+        if found.outcome == "refused":
+            reasons[found.more] += 1
     print()
-    for package, found in counts.items():
-        print(f"{package:16}", ", ".join(f"{n} {k}" for k, n in sorted(found.items())))
+    for package, count in counts.items():
+        print(f"{package:16}", ", ".join(f"{n} {k}" for k, n in sorted(count.items())))
     every = sum(counts.values(), Counter())
     share = ", ".join(f"{k} {n / every.total():.0%}" for k, n in every.most_common())
     print(f"{every.total() // 2} functions of {len(counts)} packages, in both modes: {share}")
     for reason, n in reasons.most_common(15):
         print(f"{n:4} {reason}")
+    for seconds, name in sorted(times, reverse=True)[:10]:
+        print(f"{seconds:5.1f} s {name}")
     return 1 if every["wrong"] or every["raw error"] else 0
 
 

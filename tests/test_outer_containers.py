@@ -320,8 +320,30 @@ def kept_at_its_first(x):
     return RESULTS.get(key)
 
 
-@pytest.mark.parametrize("fn", [kept_at_its_argument, kept_at_its_first])
-@pytest.mark.parametrize("kept", [{}, {2.0: 4.0}])
+def kept_at_a_hash(x):
+    key = hash((x, 1))
+    if key in RESULTS:
+        return 1.0 * RESULTS[key]
+    y = np.sin(x)
+    RESULTS[key] = 1.0 * y
+    return y
+
+
+def the_last_is_kept(x):
+    kept, key = RESULTS, hash(x)
+    if kept.get("key") == key:
+        return 1.0 * kept["value"]
+    y = np.sin(x)
+    kept["key"], kept["value"] = key, 1.0 * y
+    return y
+
+
+@pytest.mark.parametrize(
+    "fn", [kept_at_its_argument, kept_at_its_first, kept_at_a_hash, the_last_is_kept]
+)
+@pytest.mark.parametrize(
+    "kept", [{}, {2.0: 4.0}, {hash((2.0, 1)): 0.5, "key": hash(2.0), "value": 0.5}]
+)
 def test_results_of_earlier_calls_that_are_found_by_value(fn, kept):
     """What an earlier call put there is a constant (a gradient of zero, once)."""
     RESULTS.clear()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, runtime
+from ..frontend.operands import is_shape_query
 from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
 from .constructors import record_class
@@ -421,3 +422,23 @@ class _Reader:
             if self.inside(target) != target:
                 self.flow.edge(target, self.inside(target))
             self._link(target)
+
+
+def computed_from(function: ir.Function, names: Iterable[str]) -> frozenset[str]:
+    """These names and all that are computed from their values (not only from their shapes), with
+    derivatives or without: `k = hash(x.tobytes())`."""
+    found = set(names)
+    before = 0
+    while len(found) > before:
+        before = len(found)
+        for stmt in ir.statements(function.body):
+            if any(_uses_one_of(expr, found) for expr in ir.expressions(stmt)):
+                found.update(ir.binds(stmt))
+    return frozenset(found)
+
+
+def _uses_one_of(expr: ir.Expr, names: set[str]) -> bool:
+    if ir.names_in(expr).isdisjoint(names) or is_shape_query(expr):
+        return False
+    inner = ir.children(expr)
+    return not inner or any(_uses_one_of(part, names) for part in inner)

@@ -13,6 +13,7 @@ from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.facts import fact
 from ..ir.kind import UNKNOWN, Kind
+from .flow import computed_from
 from .operations import changes_its_object, is_container_method, operands, rule_object
 from .refusals import unknown_class
 
@@ -188,7 +189,9 @@ def _refuse_unknown(
         raise unknown_class(call.fn, call.at or stmt.origin.place)
     name = getattr(call.fn, "name", "")
     own = next(iter(ir.children(call.fn)), call.fn)
-    varied = isinstance(own, ir.Var) and (own.name in active or own.name in _depending(function))
+    varied = isinstance(own, ir.Var) and (
+        own.name in active or own.name in computed_from(function, function.param_names)
+    )
     refusal = UnknownClassError if varied else UnsupportedError  # (its class may tell what it does)
     raise refusal(
         f"{f'`{name}`' if name else 'this call'} may write its arguments, which carry derivatives",
@@ -204,7 +207,7 @@ def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
     Whether it carries derivatives is not known either, so that what depends on no parameter is
     let pass only.
     """
-    if _depending(function) & ir.names_in(call):
+    if computed_from(function, function.param_names) & ir.names_in(call):
         assert isinstance(call.fn, ir.Attribute) and isinstance(call.fn.base, ir.Var)
         raise UnknownClassError(
             f"the class of `{call.fn.base.name}` is not known, and the method `{call.fn.name}` is "
@@ -212,15 +215,3 @@ def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
             call.at or stmt.origin.place,
             CLASS_IS_READ,
         )
-
-
-def _depending(function: ir.Function) -> frozenset[str]:
-    """The names that are computed from parameters."""
-    found = set(function.param_names)
-    before = 0
-    while len(found) > before:
-        before = len(found)
-        for stmt in ir.statements(function.body):
-            if ir.reads(stmt) & found:
-                found.update(ir.binds(stmt))
-    return frozenset(found)

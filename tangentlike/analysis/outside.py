@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import operator
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ from ..ir.index import ProgramIndex, named
 from ..ir.kind import FUNCTION, OTHER
 from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
-from .flow import OUTSIDE, flow_edges
+from .flow import OUTSIDE, computed_from, flow_edges
 from .memory import UNSEEN, Effects, Sources, base_names, element
 from .operations import in_source, is_python_function, operands, outputs
 from .outer_numbers import OuterNumbers, overwritten
@@ -62,6 +63,7 @@ _NOT_HELD = ir.Ref("require_not_held", runtime.require_not_held)
 _UNSURE = "?"  # begins the node of what an unknown function may have given
 _Names = Mapping[str, frozenset[str]]
 _SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
+_ASKING = ("get", "setdefault", "index", "count", "__contains__")  # methods of containers
 _RUNNING = (zip, enumerate, reversed, sorted)  # what runs over items of its arguments
 
 
@@ -855,23 +857,57 @@ def _calls_a_value(stmt: ir.Stmt) -> bool:
 
 
 def _refuse_found_again(function: ir.Function, into: Found, varied: frozenset[str]) -> None:
-    """Refuse reads, by keys that carry derivatives, of dicts outside into which results are put:
-    what an earlier call put there is a constant, and equal numbers are not one variable."""
-    dicts = [ref.obj for ref in into.values() if isinstance(ref.obj, dict)]
-    for stmt in ir.statements(function.body) if dicts else ():
-        for part in ir.walk_statement(stmt):
-            match part:
-                case ir.Index(ir.Ref(obj=base), ir.Var(key)) | ir.Call(
-                    ir.Attribute(ir.Ref(obj=base), "get" | "setdefault"), (ir.Var(key), *_)
-                ) if key in varied and any(base is found for found in dicts):
-                    key = in_source(key, function)
-                    raise UnsupportedError(
-                        f"`{key}` carries derivatives and is a key of a dict outside "
-                        f"{function.name}, which keeps results of earlier calls",
-                        stmt.origin.place,
-                        "What such a call gives has no derivative: differentiate the function that "
-                        "computes it.",
-                    )
+    """Refuse containers outside into which results are put, and that are asked for what depends on
+    what varies: what an earlier call put there is a constant, and equal numbers are not one
+    variable."""
+    holders = [ref.obj for ref in into.values() if isinstance(ref.obj, dict | list)]
+    if not holders:
+        return
+    stmts = list(ir.statements(function.body))
+    plain = [s for s in stmts if isinstance(s, ir.Assign) and isinstance(s.target, str)]
+    meant = {str(stmt.target): stmt.value for stmt in plain}
+    found = computed_from(function, varied)
+
+    def is_holder(expr: ir.Expr) -> bool:
+        seen = set[str]()
+        while isinstance(expr, ir.Var) and expr.name in meant.keys() - seen:
+            seen.add(expr.name)
+            expr = meant[expr.name]
+        known = live(expr)
+        if known is not None and any(known.obj is holder for holder in holders):
+            return True
+        match expr:
+            case ir.Index(base) | ir.Call(ir.Attribute(base, "get")):
+                return is_holder(base)
+        return False
+
+    for stmt in stmts:
+        asked = (pair for part in ir.walk_statement(stmt) for pair in _asked_of_containers(part))
+        for base, keys in asked:
+            names = sorted(found & ir.names_in(keys))
+            if names and is_holder(base):
+                key = min(names, key=lambda name: name not in varied)
+                carries = "carries" if key in varied else "is computed from what carries"
+                raise UnsupportedError(
+                    f"`{in_source(key, function)}` {carries} derivatives and is looked for in a "
+                    f"container outside {function.name}, which keeps results of earlier calls",
+                    stmt.origin.place,
+                    "What such a call gives has no derivative: differentiate the function that "
+                    "computes it.",
+                )
+
+
+def _asked_of_containers(part: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What may be a container, and what it is asked for: `table[k]`, `k in xs`, `last == k`."""
+    match part:
+        case ir.Index(base, key) if not isinstance(getattr(live(base), "obj", None), list):
+            yield base, key
+        case ir.Call(ir.Attribute(base, name), (key, *_)) if name in _ASKING:
+            yield base, key
+        case ir.Call(ir.Ref(obj=operator.contains), (key, base)):
+            yield base, key
+        case ir.Call(ir.Ref(obj=operator.eq | operator.ne), (one, other)):
+            yield from ((one, other), (other, one))
 
 
 def _carried_out(name: str, into: Found, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
