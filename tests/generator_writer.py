@@ -151,8 +151,16 @@ class Writer:
         self.line(depth, r.choice(choices))
 
     def fresh_copy(self, depth: int) -> None:
-        source = self.random.choice(self.scope.vectors)
-        text = self.random.choice([f"{source}.copy()", "np.zeros(4)", f"np.zeros_like({source})"])
+        source, m = self.random.choice(self.scope.vectors), self.random.choice(self.scope.matrices)
+        text = self.random.choice(
+            [
+                f"{source}.copy()",
+                "np.zeros(4)",
+                f"np.zeros_like({source})",
+                f"{source}[[3, 1, 1, 0]]",
+                f"{m}[[2, 0, 3, 1], {index(self.random, self.scope)}]",
+            ]
+        )
         self.line(depth, f"{self.target('vectors')} = {text}")
 
     def view(self, depth: int) -> None:

@@ -342,9 +342,38 @@ def kept_in_a_list(q, a):
     return zs[0][1] * zs[1][2]
 
 
+def gathered_by_a_list(q, a):
+    b = q[[2, 0, 1, 3]]
+    for i in range(1, 4):
+        b[i] -= a[:i] @ b[:i]
+    return np.sum(b**2)
+
+
+def gathered_by_an_array(q, a):
+    b = q[np.argsort(a)]
+    b[1] = a[0] * b[0]
+    return b[1] * b[2]
+
+
+def gathered_in_each_round(q, a):
+    s = 0.0
+    for i in range(3):
+        row = np.outer(q, a)[[i, 0], 1:]
+        row[1] *= np.sin(a[i])
+        s = s + row[1] @ row[0]
+    return s
+
+
+def chosen_by_a_mask(q, a):
+    b = q[q > 0.0]
+    b[1:] *= a[0]
+    return np.sum(b)
+
+
 @pytest.mark.parametrize(
     "fn",
     [
+        *(gathered_by_a_list, gathered_by_an_array, gathered_in_each_round, chosen_by_a_mask),
         made_in_some_rounds,
         kept_in_a_list,
         *(written_by_the_round_before, kept_from_the_first_round, read_before_it_is_made_again),

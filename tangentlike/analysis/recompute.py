@@ -184,9 +184,11 @@ class Rematerialisation:
         for operand in ir.names_in(stmt.value):
             if self.facts.rebound_between(operand, stmt, last):
                 return False
-        if self.costs.reference(stmt) or not any(
-            map(self.aliases.is_written, ir.names_in(stmt.value))
-        ):
+        if self.costs.reference(stmt):
+            return True
+        if self.aliases.is_written(str(stmt.target)):
+            return False  # (made again, it would be other memory, as it was before it was written)
+        if not any(map(self.aliases.is_written, ir.names_in(stmt.value))):
             return True
         return self._is_kept(stmt, reader, at_entry, last)
 

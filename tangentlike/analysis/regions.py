@@ -771,13 +771,16 @@ class UnreadEntries:
         return None
 
     def _part(self, expr: ir.Expr) -> ir.Index | None:
-        """`a[k]`, or what a name is short for, while `a` is what it was."""
+        """`a[k]`, or what a name is short for, while `a` is what it was. (What `a[[2, 0]]` gives is
+        memory of its own.)"""
         match expr:
             case ir.Index(ir.Var()):
                 return expr
             case ir.Var(name):
                 value, made = self.regions.local_value(name), self.facts.single(name)
                 if isinstance(value, ir.Index) and isinstance(value.base, ir.Var) and made:
+                    if not self.sources.nodes(value):
+                        return None
                     start = self.facts.number(made)
                     defined = self.facts.definitions.get(value.base.name, ())
                     late = any(self.facts.number(d) > start for d in defined)
