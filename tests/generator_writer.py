@@ -152,6 +152,10 @@ class Writer:
 
     def fresh_copy(self, depth: int) -> None:
         source, m = self.random.choice(self.scope.vectors), self.random.choice(self.scope.matrices)
+        if self.random.random() < 0.2:
+            text = self.random.choice([f"{m}[np.ix_([2, 0, 3, 1], [1, 1, 0, 2])]", f"{m}.copy()"])
+            self.line(depth, f"{self.target('matrices')} = {text}")
+            return
         text = self.random.choice(
             [
                 f"{source}.copy()",

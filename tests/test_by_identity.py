@@ -78,6 +78,19 @@ def test_entries_are_copied_before_they_are_zeroed() -> None:
     check(f, A, B)
 
 
+def test_what_places_take_out_is_made_once() -> None:
+    """It was written twice, and was two arrays then: one that had the adjoint, one that was asked."""
+
+    def f(m, a):
+        j, k = np.array([2, 2, 1]), np.array([1, 0, 2])
+        for s in a:
+            m = m[np.ix_(j, k)]
+            a[a > 0] *= s
+        return np.sum(np.cos(m))
+
+    check(f, M, A)
+
+
 def test_a_broadcast_view_is_added_to() -> None:
     def f(a, b):
         wide = np.broadcast_to(a, (4, 3))

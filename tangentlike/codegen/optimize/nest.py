@@ -644,6 +644,8 @@ class _Repeating(Asking):
         match stmt.value:
             case ir.Index(ir.Var(), ir.Slice() as key):
                 return all(isinstance(part, ir.Atom) for part in ir.children(key))
+            case ir.Index(ir.Var(), key) if self.facts.by_identity and not kind.discrete:
+                return all(map(self._is_place, key_parts(key)))  # (by `np.ix_(j, k)`: a copy)
             case ir.Index(ir.Var(), key):
                 copies = any(self.facts.kind(n).form in ("array", "list") for n in _named(key))
                 return kind.form != "list" and not copies and _is_position(key)
