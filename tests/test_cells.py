@@ -265,6 +265,29 @@ def with_a_default(x, s):
     return np.sum(hist[0] * hist[2]) * count
 
 
+def held_by_a_name_used_again(x, s):
+    for _ in range(2):
+        p = [lambda v: v * s]  # noqa: B023
+        q = p
+        p = x * s
+        s = s * 2.0
+        x = q[0](p)
+        q = np.sin(x)
+        x = x + q
+    return np.sum(x)
+
+
+def held_in_one_branch(x, s):
+    p = x
+    for i in range(3):
+        if i == 1:
+            p = lambda v: v * s  # noqa: B023, E731
+        s = s * 1.5
+        if i == 2:
+            x = p(x)
+    return np.sum(x)
+
+
 # (Before a call nothing tells what `outer["box"][0]` is; what gives its cell back is refused.)
 FIRST_ORDER = (kept_by_another_name, late_values_in_a_list)
 PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -288,6 +311,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (of_one_name_defined_twice, (X, 0.37)),
     (bound_in_branches, (X, 0.37)),
     (with_a_default, (X, 0.37)),
+    (held_by_a_name_used_again, (X, 0.37)),
+    (held_in_one_branch, (X, 0.37)),
 ]
 
 
@@ -327,9 +352,23 @@ def captured_beside_a_list(x, s):
     return np.sum(x * x)
 
 
-@pytest.mark.parametrize("f", [handed_to_what_calls_it, captured_beside_a_list])
+def held_by_a_name_of_something_else(x, s):
+    p = x * s
+    q = p.sort
+    q()
+    q = np.array([0.3, 0.1, 0.4])
+    p = {"fill": lambda v: q.fill(v), "sort": q.sort}
+    p["fill" if s > 1.0 else "sort"](*([0.6] if s > 1.0 else []))
+    p = q * x
+    return np.sum(p * p) * s
+
+
+@pytest.mark.parametrize(
+    "f", [handed_to_what_calls_it, captured_beside_a_list, held_by_a_name_of_something_else]
+)
 def test_no_cell_where_all_that_a_local_function_captures_has_its_value(f: Any) -> None:
-    """(The second was refused: an inner function has no value, but what it captures.)"""
+    """(The second was refused: an inner function has no value, but what it captures; so was the
+    third, where `q` had been a method.)"""
     tl.check_grads(f, (X, 0.37))
     assert "_cell" not in tl.grad(f).source
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +104,8 @@ class Keeping:
         """The names that are bound where a holder is still to be read."""
         found: set[str] = set()
         for stmt in ir.statements(self.function.body):
-            kept = self.live_after(stmt) & holders.names or id(stmt) in holders.inside
+            held = holders.at(stmt)
+            kept = not held.isdisjoint(self.live_after(stmt)) or id(stmt) in holders.inside
             if kept:
                 found.update(_given_value(stmt))
         return frozenset(found)
@@ -185,7 +187,8 @@ def _mentions(function: Function, mention: Mention) -> bool:
 
 @dataclass
 class _Holders:
-    """The names through which a kept function may be reached, found until nothing is added.
+    """The names through which a kept function may be reached: those that hold it at each statement,
+    or, where it is put into something, found until nothing is added.
 
     `inside` are the statements of loops over what holds it.
     """
@@ -196,16 +199,29 @@ class _Holders:
     inside: set[int] = field(default_factory=set)
     escapes: bool = False
     mutated: bool = False
+    flow: Solution[frozenset[str]] | None = None
 
     def find(self) -> bool:
         """Whether all that may hold the function is known."""
         statements = list(ir.statements(self.keeping.function.body))
-        known = -1
+        first = frozenset(self.names)
+        self.flow = solve(self.keeping.function, _Held(self, first))
+        self.names = set(first.union(*self.flow.before, *self.flow.after))
+        if self.mutated:
+            self.names, self.flow = set(first), None
+        known = len(self.names) if self.flow else -1
         while len(self.names) != known and not self.escapes:
             known = len(self.names)
             for stmt in statements:
                 self.statement(stmt)
         return not self.escapes and not self._in_definitions(statements)
+
+    def at(self, stmt: ir.Stmt) -> AbstractSet[str]:
+        """The names that may hold the function where a statement is executed."""
+        if self.flow is None or ir.is_compound(stmt):
+            return self.names
+        number = self.flow.index.number(stmt)
+        return self.flow.before[number] | self.flow.after[number]
 
     def _in_definitions(self, statements: list[Any]) -> bool:
         """Whether the body of an inner function keeps it."""
@@ -259,6 +275,28 @@ class _Holders:
         called = self.holds(fn)
         self.escapes = self.escapes or given
         return given or (called and self.keeping.makes_functions)
+
+
+class _Held(Problem[frozenset[str]]):
+    """The names that may hold a kept function, in nested IR."""
+
+    forward = True
+    bottom: frozenset[str] = frozenset()
+
+    def __init__(self, holders: _Holders, first: frozenset[str]) -> None:
+        self.holders = holders
+        self.first = first  # at all places
+
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        return a | b
+
+    def transfer(self, stmt: Any, state: frozenset[str]) -> frozenset[str]:
+        state |= self.first
+        self.holders.names = {*state}
+        if self.holders.any_holds(ir.expressions(stmt)):
+            self.holders.statement(stmt)
+            return frozenset(self.holders.names)
+        return state if ir.is_compound(stmt) else state.difference(bound_by(stmt))
 
 
 class _Live(Problem[frozenset[str]]):
