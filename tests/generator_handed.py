@@ -86,6 +86,8 @@ HANDED = Subject(
         ("<X> = scipy.ndimage.gaussian_filter(<V>, 0.7, mode='wrap') * <S>",),
         ("<X> = scipy.ndimage.uniform_filter1d(size=3, input=<V> * <S>, mode='mirror')",),
         ("q = np.zeros(4)", "scipy.ndimage.gaussian_filter(<V>, 0.7, output=q)", "<X> = q * <W>"),
+        ("q = np.zeros(4)", "smoothed(scipy.ndimage.uniform_filter, <V>, q)", "<X> = q * <W>"),
+        ("q = smoothed(scipy.ndimage.maximum_filter, <V>, <W> * 1.0)", "<X> = q * <V>"),
         ("<X> = scipy.fft.idct(x=scipy.fft.dct(<V> * <S>, norm='ortho'), norm='ortho')",),
         ("<X> = scipy.fft.irfft(scipy.fft.rfft(<V>) * 0.5, n=4)",),
         # constants beside arrays
@@ -277,6 +279,10 @@ HANDED = Subject(
         ("scipy.ndimage", "import scipy.ndimage"),
         ("scipy.fft", "import scipy.fft"),
         ("keyed(", "def keyed(d, k, v):\n    d[k] = d.get(k, 0.0) + v * v\n"),
+        (
+            "smoothed(",
+            "def smoothed(g, x, out):\n    g(x, 3, output=out)\n    return out\n",
+        ),
         ("run(", "def run(g, *values):\n    return g(*values)\n"),
         ("filler(", "def filler(w):\n    return w.fill\n"),
         (

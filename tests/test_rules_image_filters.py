@@ -66,6 +66,10 @@ def into(x, out):
     return np.sum(out**2)
 
 
+def largest_into(x, out):
+    return np.sum(ndimage.maximum_filter(x, 3, output=out))
+
+
 def into_by_place(x, out):
     return np.sum(ndimage.gaussian_filter1d(x, 1.0, 0, 0, out) ** 2)
 
@@ -107,7 +111,7 @@ def test_an_unknown_mode_and_an_output_are_not_passed_over():
     with pytest.raises((ValueError, RuntimeError)):
         tl.grad(cubes("sobel", "round"))(IMAGE)
 
-    for f in (into, into_by_place):
+    for f in (into, into_by_place, largest_into):
         with pytest.raises((tl.UnsupportedError, TypeError)):
             tl.grad(f)(IMAGE, np.float64)
 
@@ -132,6 +136,27 @@ def into_rows(x, rows=None):
     return np.sum(rows**2)
 
 
-@pytest.mark.parametrize("f", [into_a_new_array, over_itself, into_rows])
+def put_into(smooth, x, out):
+    smooth(x, 3, output=out)
+    return out
+
+
+def by_a_helper_that_is_given_it(x):
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    put_into(ndimage.gaussian_filter, x, y)
+    put_into(ndimage.grey_erosion, x, z)
+    return np.sum(y * x) + np.sum(z**2)
+
+
+def of_the_largest(x):
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    ndimage.maximum_filter(x, 3, output=y)
+    ndimage.median_filter(x, 3, None, z)
+    return np.sum(y * z)
+
+
+@pytest.mark.parametrize(
+    "f", [into_a_new_array, over_itself, into_rows, by_a_helper_that_is_given_it, of_the_largest]
+)
 def test_the_array_that_a_filter_writes(f):
     tl.check_grads(f, (IMAGE,), order=2)

@@ -210,6 +210,8 @@ def output_named(call: ir.Call) -> ir.Call:
     except (TypeError, ValueError):
         return call  # (it raises, and says why)
     given = bound.get("output", ir.Const(None))
+    if isinstance(given, ir.Var) and definition(call.fn.obj) is not None:
+        return call  # (a program that stands for a filter writes its `output` itself)
     if isinstance(given, ir.Var) and "output" in dict(call.kwargs):
         words = tuple(("out" if word == "output" else word, v) for word, v in call.kwargs)
         return dataclasses.replace(call, kwargs=words)

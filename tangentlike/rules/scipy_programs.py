@@ -733,24 +733,24 @@ def signal_resample(x, num, t=None, axis=0, window=None, domain="time"):
 def ndimage_maximum_filter(
     input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
 ):
-    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
-    return np.max(windows, axis=inner)
+    windows, inner = _windows(input, size, footprint, mode, cval, origin)
+    return _put_out(np.max(windows, axis=inner), output)
 
 
 def ndimage_minimum_filter(
     input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
 ):
-    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
-    return np.min(windows, axis=inner)
+    windows, inner = _windows(input, size, footprint, mode, cval, origin)
+    return _put_out(np.min(windows, axis=inner), output)
 
 
 def ndimage_median_filter(
     input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0
 ):
     """(Of an even number of entries the upper one of the two in the middle.)"""
-    windows, inner = _windows(input, size, footprint, output, mode, cval, origin)
+    windows, inner = _windows(input, size, footprint, mode, cval, origin)
     rows = np.reshape(windows, (*windows.shape[: len(inner)], -1))
-    return np.sort(rows, axis=-1)[..., rows.shape[-1] // 2]
+    return _put_out(np.sort(rows, axis=-1)[..., rows.shape[-1] // 2], output)
 
 
 def ndimage_grey_erosion(
@@ -786,9 +786,9 @@ def ndimage_grey_dilation(
 _PADDED = {"reflect": "symmetric", "nearest": "edge", "mirror": "reflect", "wrap": "wrap"}
 
 
-def _windows(x, size, footprint, output, mode, cval, origin):
+def _windows(x, size, footprint, mode, cval, origin):
     """What a filter sees at each place, and the axes of that."""
-    if size is None or footprint is not None or output is not None or origin != 0:
+    if size is None or footprint is not None or origin != 0:
         raise NotDifferentiated("this filter has a derivative rule for size= alone")
     x = np.asarray(x)
     sizes = (size,) * x.ndim if isinstance(size, int) else tuple(size)
@@ -799,6 +799,16 @@ def _windows(x, size, footprint, output, mode, cval, origin):
         wide = np.pad(x, widths, mode=_PADDED[mode])
     inner = tuple(range(x.ndim, 2 * x.ndim))
     return np.lib.stride_tricks.sliding_window_view(wide, sizes), inner
+
+
+def _put_out(result, output):
+    """What a filter gives: the array that it writes, if it is given one."""
+    if output is None:
+        return result
+    if not isinstance(output, np.ndarray):
+        raise NotDifferentiated("`output=` says the type of the result, which is not followed")
+    output[...] = result
+    return output
 
 
 # ------------------------------------------------------------------------------- distances

@@ -25,6 +25,7 @@ from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered, names_of
 from ...frontend.signatures import plain_signature
 from ...ir.names import Names
+from ...rules.definitions import is_image_filter, output_named
 from .bound_methods import with_bound_methods
 from .function_objects import refuse_compared
 from .function_values import (
@@ -335,6 +336,8 @@ class _Resolver(FunctionValues, ir.Rewriter):
         """A call with the functions that it calls, and that it is given, made known."""
         call = self.unstarred(ir.Call(call.fn, *_mapped(call, self.expression), call.at))
         call = self.direct(call, functools.partial(self._made_before, origin, before))
+        if isinstance(call.fn, ir.Ref) and is_image_filter(call.fn.obj):
+            call = output_named(call)
         if isinstance(call.fn, ir.Ref) and inspect.isfunction(call.fn.obj):
             call = self.variants.of_call(call, self.value_of)
         return ir.Call(call.fn, *_mapped(call, lambda e: self.named(e, origin, before)), call.at)
