@@ -250,6 +250,7 @@ np.add.outer(x, y)
 np.power.outer(2.0, x)
 np.maximum.outer(x.real, y.real)
 np.interp(0.4, np.arange(3.0), x.ravel()[:3])
+np.interp([1.0, 1.5], [1.0], x.ravel()[:1])
 np.where(x.real > y.real, x, y)
 np.choose([0, 1, 0], [x, y])
 """.split("\n")[1:-1]

@@ -105,7 +105,9 @@ def interp_slope(x: Any, xp: Any, fp: Any) -> Any:
     xp, fp = (a if hasattr(a, "shape") else np.asarray(a) for a in (xp, fp))
     i = interval(x, xp)
     inside = (x >= xp[0]) & (x <= xp[-1])
-    return np.where(inside, (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i]), 0.0)[()]
+    rise, run = fp[i + 1] - fp[i], xp[i + 1] - xp[i]
+    run = np.where((rise == 0) & (run == 0), 1.0, run)  # (of one knot)
+    return np.where(inside, rise / run, 0.0)[()]
 
 
 def interp_bar(g: Any, x: Any, xp: Any) -> Any:
@@ -115,7 +117,9 @@ def interp_bar(g: Any, x: Any, xp: Any) -> Any:
     array([0.75, 0.25])
     """
     i = interval(x, xp)
-    part = np.clip((x - xp[i]) / (xp[i + 1] - xp[i]), 0.0, 1.0)
+    past, run = x - xp[i], xp[i + 1] - xp[i]
+    last = (past == 0) & (run == 0)  # (at the last knot, that stands alone or twice)
+    part = np.clip(np.where(last, 1.0, past) / np.where(last, 1.0, run), 0.0, 1.0)
     total = np.zeros_like(xp, dtype=np.result_type(g, 0.0))
     np.add.at(total, i, g * (1.0 - part))
     np.add.at(total, i + 1, g * part)
