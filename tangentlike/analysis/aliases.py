@@ -60,7 +60,9 @@ class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
     `direct`: names written through; `paths`: name -> the view it is, of another name;
     `resized`: representatives of classes that may hold lists whose length changes; `found`:
-    names of what has its adjoint found by identity."""
+    names of what has its adjoint found by identity; `built`: names of new arrays that are written
+    before anything else refers to them, and never again: nobody sees their content change but who
+    reads it by this name, so it counts as a class of its own."""
 
     classes: dict[str, str] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
@@ -68,6 +70,7 @@ class Aliases:
     paths: dict[str, ir.Expr] = field(default_factory=dict)
     resized: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
+    built: frozenset[str] = frozenset()
 
     def class_of(self, name: str) -> str:
         return self.classes.get(name, name)
@@ -82,8 +85,19 @@ class Aliases:
 
     def contents(self, name: str) -> tuple[str, ...]:
         """The written classes that hold what is behind a name and, for a container, in it."""
-        found = dict.fromkeys((self.class_of(name), self.class_of(element(name))))
+        found = dict.fromkeys((self.content_of(name), self.content_of(element(name))))
         return tuple(c for c in found if c in self.written)
+
+    def content_of(self, name: str) -> str:
+        """The class of what changes when the content behind a name does."""
+        return _alone(name) if name in self.built else self.class_of(name)
+
+    def may_be_restored(self, name: str) -> bool:
+        """Whether undoing writes may change what is behind a name, whenever it was bound."""
+        built = {self.class_of(other) for other in self.built}
+        return self.is_written(name) or not built.isdisjoint(
+            (self.class_of(name), self.class_of(element(name)))
+        )
 
     def through(self, name: str) -> ir.Expr:
         """A name as a view of its root: `row` is `m[i]` where that is its path."""
@@ -108,7 +122,8 @@ class Aliases:
 def analyse_aliases(sharing: Sharing) -> Aliases:
     """Alias classes, written classes and paths; refuses sharing that is not understood."""
     aliases = Aliases(sharing.classes, direct=frozenset(sharing.direct))
-    aliases.written = frozenset(aliases.class_of(name) for name in sharing.direct)
+    aliases.built = _built(sharing)
+    aliases.written = frozenset(map(aliases.content_of, sharing.direct))
     kind_of = sharing.sources.kind_of
     lists = (n for n in sharing.resized if kind_of(ir.Var(owner(n))).form != "array")
     aliases.resized = frozenset(aliases.class_of(name) for name in lists)
@@ -116,6 +131,65 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
         if not _only_unseen(stmt, sharing.sources):
             _resolve(written, other, stmt, aliases, sharing)
     return aliases
+
+
+def _alone(name: str) -> str:
+    return f"{name} alone"
+
+
+def _built(sharing: Sharing) -> frozenset[str]:
+    """The names of arrays that are complete before anything else refers to them.
+
+    `new` in this loop; not `u`, which later rounds read under another name than it is written::
+
+        for _ in range(n):
+            new = np.zeros_like(u)
+            new[1:-1] = 0.5 * (u[2:] + u[:-2])
+            new[0] = 1.0
+            u = new
+    """
+    classes = sharing.classes
+    built = {node for node in sharing.direct if _is_built(node, sharing)}
+    others = {classes.get(node, node) for node in sharing.direct.keys() - built}
+    return frozenset(name for name in built if classes.get(name, name) not in others)
+
+
+def _is_built(node: str, sharing: Sharing) -> bool:
+    """Whether all that writes an array of this name comes before what refers to it."""
+    facts, index = sharing.facts, sharing.facts.index
+    made = facts.single(node)
+    if owner(node) != node or not isinstance(made, ir.Assign) or made.target != node:
+        return False
+    form = sharing.sources.kind_of(ir.Var(node)).form
+    if form != "array" and not (form == "value" and node in sharing.indexed):
+        return False
+    if sharing.sources.nodes(made.value) | sharing.sources.elements(made.value):
+        return False
+    left = set(sharing.direct[node])
+    joined = sharing.joined.get(node, set())
+    for stmt in index.following(made):
+        inside = range(facts.number(stmt), index.ends[facts.number(stmt)])
+        if not joined.isdisjoint(inside):
+            break
+        if any(_may_hand_on(inner, node, sharing.sources) for inner in ir.statements((stmt,))):
+            break
+        left.difference_update(inside)
+    return not left
+
+
+def _may_hand_on(stmt: ir.Stmt, name: str, sources: Sources) -> bool:
+    """Whether a statement may make what no name of the function stands for refer to an array."""
+    if name not in ir.reads(stmt):
+        return False
+    match stmt:
+        case ir.Do():
+            return name not in sources.written(stmt)
+        case ir.Store(target=target, value=value) if not base_names(target):
+            return name in sources.nodes(value) | sources.elements(value)
+        case ir.Assign() | ir.Store() | ir.Update() | ir.If() | ir.For() | ir.While():
+            calls = (e for v in ir.expressions(stmt) for e in ir.walk(v) if isinstance(e, ir.Call))
+            return any(name in ir.names_in(call) and sources.may_hide(call) for call in calls)
+    return not isinstance(stmt, ir.Return)
 
 
 def _only_unseen(stmt: ir.Stmt, sources: Sources) -> bool:

@@ -510,7 +510,7 @@ class Parts:
         number = self._numbers.setdefault(entries, len(self._parts))
         if number == len(self._parts):
             self._parts.append(entries)
-        return f"#{self.aliases.class_of(_name(entries))}|{number}"
+        return f"#{self.aliases.content_of(_name(entries))}|{number}"
 
     def entries(self, expr: ir.Expr) -> ir.Index | None:
         """`a[k]`, where `a` is written in place, but never under a name that is a view."""
@@ -520,7 +520,7 @@ class Parts:
         name = _name(entries)
         if not self.aliases.has_variable(name):
             return None
-        held = (self.aliases.class_of(name),)
+        held = (self.aliases.content_of(name),)
         if self.aliases.contents(name) != held:
             return None
         if isinstance(expr, ir.Var) and self.aliases.contents(expr.name) != held:
@@ -534,7 +534,7 @@ class Parts:
 
     def written_to(self, entries: ir.Index) -> Iterator[Access]:
         """All writes into the memory of a part."""
-        yield from self._writes.get(self.aliases.class_of(_name(entries)), ())
+        yield from self._writes.get(self.aliases.content_of(_name(entries)), ())
 
     def lasts(self, entries: ir.Index, stmt: ir.Stmt, after: bool) -> bool:
         """Whether what entries are, where a statement stands, is never overwritten."""

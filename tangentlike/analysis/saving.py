@@ -96,19 +96,26 @@ def content(name: str, aliases: Aliases) -> Needed:
     return frozenset("#" + c for c in aliases.contents(name))
 
 
+def _never(name: str) -> bool:
+    return False
+
+
 def needs_of(
-    expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool], parts: Parts | None = None
+    expr: ir.Expr,
+    aliases: Aliases,
+    known: Callable[[str], bool],
+    parts: Parts | None = None,
+    has_one_shape: Callable[[str], bool] = _never,
 ) -> Needed:
     """Primal names an expression reads, with content tokens where it looks inside them: of the
-    entries that it reads only, if they are distinguished."""
-    if not aliases.written and not aliases.resized:
-        return frozenset(filter(known, ir.names_in(expr)))  # (no content changes)
+    entries that it reads only, if they are distinguished. Where it asks for a shape that a name
+    has all the time, any value of the name will do."""
     found: set[str] = set()
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
         part, only_shape = work.pop()
         if isinstance(part, ir.Var):
-            if known(part.name):
+            if known(part.name) and not (only_shape and has_one_shape(part.name)):
                 found.add(part.name)
                 entries = None if only_shape or parts is None else parts.token(part)
                 if entries is not None:
@@ -130,7 +137,9 @@ def needs_of(
             work.extend((value, False) for _, value in part.kwargs)
         elif isinstance(part, ir.Call) and _asks_shadow(part, known):
             asked = SHADOW_METHODS[part.fn.name]  # type: ignore[union-attr]
-            work.extend((arg, position in asked) for position, arg in enumerate(part.args))
+            for position, arg in enumerate(part.args):
+                work.append((arg, position in asked))
+                found.update(filter(known, ir.names_in(arg)))  # (which one it is does matter)
         else:
             work.extend((child, False) for child in ir.children(part))
     return frozenset(found)
@@ -149,12 +158,13 @@ def statement_needs(
     aliases: Aliases,
     known: Callable[[str], bool],
     parts: Parts | None = None,
+    has_one_shape: Callable[[str], bool] = _never,
 ) -> Needed:
     """What a list of adjoint statements reads of the primal."""
     found: Needed = frozenset()
     for stmt in stmts:
         for expr in ir.expressions(stmt):
-            found |= needs_of(expr, aliases, known, parts)
+            found |= needs_of(expr, aliases, known, parts, has_one_shape)
     return found
 
 
@@ -227,7 +237,7 @@ class Recording:
         for name, home in self.facts.home.items():
             own = home if self.facts.is_local(name, home) else ROOT
             for node in (name, element(name)):
-                homes.setdefault(self.aliases.class_of(node), set()).add(own)
+                homes.setdefault(self.aliases.content_of(node), set()).add(own)
         born: dict[BlockKey, int] = {}
         for shared, keys in homes.items():
             (key, *others) = keys
@@ -261,10 +271,20 @@ class Recording:
         needed = self._writes(stmt, needed)
         names = bound_by(stmt)
         self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))
-        needed = needed & ~self.sets.mask(names) | entry
+        needed = needed & ~self.sets.mask(names) & ~self._made_by(stmt) | entry
         if number in self._stored and is_pop(stmt):  # `v = xs.pop()`, undone by `xs.append(v)`
             needed |= self.sets.mask(names)
         return needed
+
+    def _made_by(self, stmt: ir.Stmt) -> int:
+        """The content of the array that a statement makes, where it is known by one name only:
+        what was read of the array that had this name before is not overwritten by that."""
+        gone = 0
+        for name in bound_by(stmt):
+            if name in self.aliases.built:
+                (whole,) = content(name, self.aliases)
+                gone |= self.sets.mask((whole, *self._read.get(whole, ())))
+        return gone
 
     def _header(self, stmt: ir.Stmt) -> int:
         """What reversing a compound statement's header reads, if its reversal is not empty."""

@@ -98,7 +98,9 @@ class Sharing(Problem[Pairs]):
     """Forward flow of the pairs of live names that may share memory, run when made.
 
     `edges`: nodes that may ever share, by one step or several; `direct`: node written through
-    -> where; `conflicts`: (node written, live node that may see it) -> where.
+    -> where; `joined`: name -> where something else may come to share its memory; `conflicts`:
+    (node written, live node that may see it) -> where. What is where is told by numbers of
+    statements, or by the statements.
     """
 
     forward = True
@@ -107,7 +109,9 @@ class Sharing(Problem[Pairs]):
         self.facts = facts
         self.sources = sources
         self.edges: set[tuple[str, str]] = set()
-        self.direct: dict[str, ir.Stmt] = {}
+        self.direct: dict[str, set[int]] = {}
+        self.joined: dict[str, set[int]] = {}
+        self._here = 0  # the number of the statement that is looked at
         self.indexed: set[str] = set()  # names that something is written into: no numbers
         self.resized: set[str] = set()  # of a list, the length may change, of an object the fields
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
@@ -139,12 +143,14 @@ class Sharing(Problem[Pairs]):
     def enter(self, stmt: ir.For | ir.Try, pairs: Pairs) -> Pairs:
         if isinstance(stmt, ir.Try):
             return pairs
+        self._here = self.facts.number(stmt)
         items = ir.Const(None) if self._gives_keys(stmt.iter) else stmt.iter
         return self._bind((stmt.target,), items, pairs)
 
     def transfer(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         if ir.is_compound(stmt) or (not pairs and _makes_array(stmt)):
             return pairs
+        self._here = self.facts.number(stmt)
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             self.repeated |= self._repeats(stmt.value, pairs)
             whole = self.sources.nodes(stmt.value)
@@ -153,7 +159,7 @@ class Sharing(Problem[Pairs]):
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
         self.indexed |= self._indexed_by(stmt) | changed_by_method(stmt)
         for node in self.sources.written(stmt):
-            self.direct.setdefault(node, stmt)
+            self.direct.setdefault(node, set()).add(self._here)
             self._written(node, stmt, pairs)
             if (
                 assigned_field(stmt)
@@ -240,6 +246,7 @@ class Sharing(Problem[Pairs]):
         if known:
             left = self._left_by(value, pairs)
             self.edges.update((n, node) for n in sorted(bound) for node in left)
+            self._joined(left)
             items, whole = items - left, whole - left
         pairs = pairs.without(bound)
         for name in names:
@@ -305,7 +312,13 @@ class Sharing(Problem[Pairs]):
         if not _is_given(node):
             self.edges.update((node, o) for o in shared if o != node and not _is_given(o))
         more = (shared if known else shared | pairs.partners(shared)) - {node}
+        if more:
+            self._joined(more | {node})
         return pairs.linked(node, more)
+
+    def _joined(self, nodes: Iterable[str]) -> None:
+        for name in map(owner, nodes):
+            self.joined.setdefault(name, set()).add(self._here)
 
     def _overlap(self, items: tuple[frozenset[str], ...], pairs: Pairs) -> bool:
         """Whether two of the items may share memory."""

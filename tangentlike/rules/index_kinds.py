@@ -236,6 +236,11 @@ def sliced(size: Dim, part: ir.Slice, kind_of: KindOf | None = None) -> Dim:
     dropped = _dropped(bounds)
     if dropped is None:
         return f"{size}[{':'.join('' if b is None else str(b) for b in bounds)}]"
+    summed = _terms_of(size) if _SUM.fullmatch(size) else None
+    if summed is not None:  # (of n + 2, dropping 1 leaves n + 1, and dropping 3 what `x[1:]` has)
+        left = _plus(summed, {"": dropped}, -1)
+        if _is_size(left) or [count for name, count in left.items() if name] == [1]:
+            return _size_of(left)
     # max(max(n - 2, 0) - 1, 0) is max(n - 3, 0): what is dropped adds up.
     known = TRIMMED.fullmatch(size)
     if known is None:

@@ -9,7 +9,7 @@ primal and the reverse sweep in it. `transform.reverse.pairs` builds two, with a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ... import ir
@@ -17,8 +17,8 @@ from ...analysis.aliases import Aliases
 from ...analysis.memory import element
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Parts, Regions, is_part, whole_of
-from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
-from ...analysis.structure import ROOT, Structure, looked_into, structure
+from ...analysis.saving import Needed, Reads, Recording, Saves, content, place_of, statement_needs
+from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
@@ -181,21 +181,24 @@ class Reverse:
     def _reads(self, tree: ReversedBlock, parts: Parts | None) -> Reads:
         """What the adjoint statements read of the primal."""
         reads = Reads()
-        known = self.facts.home.__contains__
-        aliases = self.primal.aliases
         blocks = [tree]
+
+        def needs(stmts: Iterable[ir.Stmt], parts: Parts | None = None) -> Needed:
+            known = self.facts.home.__contains__
+            return statement_needs(stmts, self.primal.aliases, known, parts, self._has_one_shape)
+
         for reversed_block in blocks:
-            reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
+            reads.tails[reversed_block.key] = needs(reversed_block.tail)
             for step in reversed_block.steps:
                 number = self.facts.number(step.stmt)
-                reads.entry[number] = statement_needs(step.entry, aliases, known, parts)
+                reads.entry[number] = needs(step.entry, parts)
                 if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
                     reads.entry[number] |= self._taped(step.stmt)
-                header = statement_needs(self._header(step), aliases, known)
+                header = needs(self._header(step))
                 reads.headers[number] = header if step.blocks else frozenset()
                 if step.blocks and any(map(_prints, step.blocks)):
                     reads.entry[number] |= header
-                reads.exit[number] = statement_needs(step.exit, aliases, known, parts)
+                reads.exit[number] = needs(step.exit, parts)
                 blocks += step.blocks
         reads.places = self._places()
         return reads
@@ -205,10 +208,9 @@ class Reverse:
         regions = Regions(self.facts, self.context.kind_of)
         parts = Parts(regions, aliases, self._writes)
         reads = self._reads(tree, parts)
-        places = reads.places
         costs = Costs(aliases, self.context, self.sweep.presence.local).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
-        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
+        virtual = frozenset(recomputed.names)
         self._known = reads, virtual, parts
         self.saves = self.saves_where(self.unread)
         self.unseen = self._unseen(reads)
@@ -251,31 +253,8 @@ class Reverse:
         """Whether a parameter is surely an array."""
         return self.context.kind_of(ir.Var(name)).form == "array"
 
-    def _only_shapes(
-        self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]
-    ) -> frozenset[str]:
-        """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
-        a name was given last will do."""
-        if not any(map(self._has_one_shape, self.context.kinds)):
-            return frozenset()
-        looked: set[str] = set()
-        read: set[str] = set()
-        work = [tree]
-        while work:
-            block = work.pop()
-            printed = list(block.tail)
-            for step in block.steps:
-                printed += (*step.entry, *step.exit, *self._header(step))
-                work += step.blocks
-            for stmt in ir.statements(tuple(printed)):
-                read |= ir.reads(stmt)
-                looked.update(*map(looked_into, ir.expressions(stmt)))
-        for again in (*recomputed.entry.values(), *recomputed.exit.values()):
-            looked.update(*map(ir.reads, again))
-        looked.update(*places.values())
-        return frozenset(n for n in read - looked if self._has_one_shape(n))
-
     def _has_one_shape(self, name: str) -> bool:
+        """Whether every value of a name is an array of the same shape."""
         kind = self.context.kinds.get(name, UNKNOWN)
         known = isinstance(kind.shape, tuple) and kind.shape and all(map(is_named, kind.shape))
         return bool(known) and kind.form == "array" and kind.dtype in ("float", "complex")
@@ -473,7 +452,7 @@ def is_restored(value: ir.Expr, primal: Primal, context: Context) -> bool:
     made = [name for site in primal.calls.values() if site.pair.restores for name in site.results]
     behind = {aliases.class_of(node) for name in made for node in (name, element(name))}
     for name in ir.names_in(value):
-        if aliases.is_written(name):
+        if aliases.may_be_restored(name):
             return True
         kind = context.kind_of(ir.Var(name))
         inside = {aliases.class_of(name), aliases.class_of(element(name))}

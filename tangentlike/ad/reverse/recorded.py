@@ -720,7 +720,7 @@ class Costs:
         """Whether a value that is stored to entries is neither broadcast nor cast to integers."""
         value, entries = map(self.local.at(store), (store.value, store.target))
         alike = value.form == entries.form and value.dtype == entries.dtype == "float"
-        return alike and (value.form == "number" or value.same_shape(entries))
+        return alike and (value.form == "number" or value.spans(entries))
 
 
 @dataclass(frozen=True)

@@ -433,7 +433,7 @@ class Statements:
         """Whether the adjoint of the entries is that of the value as it is: of its shape, and
         not complex where the value is real."""
         same_type = self.context.real or stored.dtype == "complex" or written.dtype == "float"
-        return same_type and (written.form == "number" or stored.same_shape(written))
+        return same_type and (written.form == "number" or stored.spans(written))
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""

@@ -1,0 +1,212 @@
+"""Arrays that a loop makes, fills, and only then hands on: what filling them overwrites is saved for
+no other name.
+
+The programs of `NOT_YET` are those in which something else sees a part of the filling; each of them
+has a wrong gradient if one condition of the analysis is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+U = np.array([0.5, 1.3, -0.8, 0.9])
+
+
+def leapfrog(u, c=0.3, steps=3):
+    prev = u
+    cur = u + 0.5 * c * np.sin(u)
+    for _ in range(steps):
+        new = np.zeros_like(cur)
+        new[1:-1] = 2.0 * cur[1:-1] - prev[1:-1] + c**2 * (cur[2:] - 2.0 * cur[1:-1] + cur[:-2])
+        new[0] = 0.0
+        new[-1] = new[-2]
+        prev, cur = cur, new
+    return np.sum(cur**2)
+
+
+def diffused(u, k=0.3, steps=3):
+    for _ in range(steps):
+        new = u.copy()
+        new[1:-1] = u[1:-1] + k * u[1:-1] * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+        new[0] = new[1]
+        u = new
+    return np.sum(u**2)
+
+
+def residual_layers(u, steps=3):
+    w = np.outer(u, u) * 0.3
+    h = u
+    for _ in range(steps):
+        z = h @ w
+        z[z < 0.0] *= 0.1
+        z += h
+        h = z
+    return np.sum(h**2)
+
+
+def fluxes(u, steps=3):
+    for _ in range(steps):
+        f = np.empty(len(u) + 1)
+        f[1:-1] = 0.5 * (u[1:] ** 2 + u[:-1] ** 2)
+        f[0] = f[1]
+        f[-1] = f[-2]
+        u = u - 0.1 * (f[1:] - f[:-1])
+    return np.sum(u**2)
+
+
+def filled_by_a_loop(u, steps=3):
+    for _ in range(steps):
+        new = np.zeros_like(u)
+        for i in range(1, len(u)):
+            new[i] = u[i] * u[i - 1]
+        u = new + u
+    return np.sum(u**2)
+
+
+BUILT = [leapfrog, diffused, residual_layers, fluxes, filled_by_a_loop]
+
+
+def read_while_it_is_filled(u):
+    for _ in range(3):
+        new = np.sin(u)
+        square = new * new
+        new[0] = 2.0
+        u = new + square
+    return np.sum(u**2)
+
+
+def handed_on_and_filled(u):
+    for _ in range(3):
+        new = np.sin(u)
+        old = u * new
+        u = new
+        s = np.sum(u * u)
+        new[0] = 2.0
+        u = u * old + s
+    return np.sum(u**2)
+
+
+def of_an_earlier_round(u):
+    new = u * 1.0
+    s = 0.0
+    for k in range(3):
+        if k == 0:
+            new = np.sin(u)
+        s += np.sum(new * new * u)
+        new[k] = 2.0
+        u = new * u
+    return s + np.sum(u)
+
+
+def seen_through_a_list(u):
+    s, seen = 0.0, []
+    for _ in range(3):
+        new = np.sin(u)
+        seen.append(new)
+        s += np.sum(seen[-1] ** 2)
+        new[0] = 2.0
+        u = new * u
+    return s + np.sum(u)
+
+
+def handed_on_in_an_inner_loop(u):
+    s, v = 0.0, u
+    for _ in range(2):
+        new = np.sin(u)
+        for k in range(3):
+            s += np.sum(v * v)
+            new[k] = 0.5 * new[k] * u[k]
+            v = new
+        u = u * new
+    return s + np.sum(u)
+
+
+def filled_after_a_view(u):
+    s = 0.0
+    for _ in range(3):
+        new = np.sin(u)
+        part = new[1:]
+        s += np.sum(part * part)
+        new[1] = u[0]
+        u = new * u
+    return s + np.sum(u)
+
+
+def read_after_the_loop(u):
+    new = u
+    for _ in range(3):
+        new = np.sin(u)
+        new[0] = u[1] * new[0]
+        u = u * new
+    return np.sum(new * new * u)
+
+
+def kept_by_a_function(u):
+    def kept(v):
+        held.append(v)
+        return np.sum(v * v)
+
+    held, s = [], 0.0
+    for _ in range(3):
+        new = np.sin(u)
+        s += kept(new)
+        new[0] = u[1]
+        u = u * new
+    return s + np.sum(u) + held[0][0]
+
+
+NOT_YET = [
+    *(read_while_it_is_filled, handed_on_and_filled, of_an_earlier_round, seen_through_a_list),
+    *(handed_on_in_an_inner_loop, filled_after_a_view, read_after_the_loop, kept_by_a_function),
+]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("fn", [*BUILT, *NOT_YET])
+def test_gradients(fn: Any, typed: bool) -> None:
+    u = U.copy()
+    df = tl.value_and_grad(fn, example=(U,) if typed else None)
+    value, gradient = df(u)
+    assert value == fn(U.copy())
+    np.testing.assert_array_equal(u, U)
+    steps = 1e-6 * np.eye(4)
+    expected = [(fn(U + h) - fn(U - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
+    _, tangent = tl.jvp(fn, (U,), (np.cos(U),))
+    np.testing.assert_allclose(gradient @ np.cos(U), tangent, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fn", BUILT)
+def test_what_is_filled_is_not_restored(fn: Any) -> None:
+    source = tl.grad(fn, example=(U,)).source
+    assert "u.copy()" not in source.partition("for ")[0]
+    forwards, _, backwards = source.partition("# adjoint")
+    (filled,) = (name for name in ("new", "f", "z") if f" {name}[" in forwards)
+    assert not [s for s in backwards.split("\n") if s.strip().startswith(f"{filled}[")]
+    assert "unbroadcast" not in source
+
+
+def test_second_order() -> None:
+    for fn in (leapfrog, diffused, read_while_it_is_filled):
+        gradient = tl.grad(fn)
+        _, found = tl.jvp(gradient, (U,), (np.ones(4),))
+        step = 1e-5 * np.ones(4)
+        expected = (gradient(U + step) - gradient(U - step)) / 2e-5
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_what_is_returned_is_not_restored() -> None:
+    def f(x):
+        new = np.sin(x)
+        square = new * new
+        new[0] = 2.0
+        given = new
+        return np.sum(square * x), given
+
+    (_, given), _ = tl.value_and_grad(f, has_aux=True)(U)
+    np.testing.assert_array_equal(given, [2.0, *np.sin(U)[1:]])
