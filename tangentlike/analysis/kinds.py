@@ -6,6 +6,7 @@ import collections
 import functools
 import operator
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import SLICED, contents, evidence, made_of, told_apart
 from .kind_of import item_kind, kind_of
+from .local_kinds import handed_on, may_be_mask, settled
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
@@ -331,7 +333,7 @@ class _Inference:
     def _definitions(self, stmt: ir.Stmt) -> list[tuple[str, Kind]]:
         match stmt:
             case ir.Assign(target=target, value=value):
-                return spread(target, kind_of(value, self.kinds, self.book), self.book)
+                return spread(target, self._kind_of(value), self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
                 if old.form in ("array", "list", "dict", "set") or old.has_methods:
@@ -346,6 +348,20 @@ class _Inference:
                 return [(name, OTHER) for name in ir.binds(stmt)]
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
+
+    def _kind_of(self, value: ir.Expr) -> Kind:
+        masks = [n for n in ir.names_in(value) if may_be_mask(self.kinds[n])]
+        masks = [n for n in masks if self.bindings.get(n, 0) < 2 and n not in self.in_loop]
+        if not masks or self._written.issuperset(masks):
+            return kind_of(value, self.kinds, self.book)
+        names = {n: settled(n) for n in masks if n not in self._written}
+        known = {name.name: self.kinds[n] for n, name in names.items()}
+        return kind_of(ir.substitute(value, names), ChainMap(known, self.kinds), self.book)
+
+    @functools.cached_property
+    def _written(self) -> set[str]:
+        """The names of what may be written."""
+        return handed_on(self.statements)
 
     def _container(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind:
         """A list's or dict's kind by what its elements have in common in all of its life: what a

@@ -7,20 +7,24 @@
 A `Kind` holds in every run, and so says nothing of sizes that differ from one iteration to the
 next. Within one they have names: those of `v@3`, say, for what `v` stands for until it is bound
 again. What a loop binds has no number at its head, where iterations meet: nothing is carried from
-one into another.
+one into another. Masks have such names as well, where nothing can write into them: `r[near]` and
+`f[near]` are equally long.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from .. import ir
 from ..ir.dataflow import Problem, solve
 from ..ir.index import ProgramIndex
 from ..ir.kind import MANY, UNKNOWN, Dim, Kind
-from ..rules.index_kinds import NUMBERED, bound_text
+from ..rules.index_kinds import NUMBERED, bound_text, key_parts
 from .kind_of import kind_of
 
 _SIZED = ("array", "value")
@@ -44,9 +48,13 @@ class LocalKinds:
         self, function: ir.Function, index: ProgramIndex, kinds: dict[str, Kind], book: Any
     ) -> None:
         self._index, self._kinds, self._book = index, kinds, book
+        masks = {n for n, k in kinds.items() if may_be_mask(k)}
+        masks -= masks and handed_on(index.statements)
+        self._open = {n for n, k in kinds.items() if _is_open(k)} | masks
+        self._settled = {n for n in masks if _is_settled(n, index)}
         self._numbered: dict[tuple[str, int], ir.Var] = {}
         self._known = ChainMap[str, Kind]({}, self._kinds)
-        problem = _Numbers(index, frozenset(n for n, k in kinds.items() if _is_open(k)))
+        problem = _Numbers(index, frozenset(self._open))
         self._names = solve(function, problem, index)
         for stmt in index.statements:
             match stmt:
@@ -60,12 +68,15 @@ class LocalKinds:
     def _substituted(self, stmt: ir.Stmt, expr: ir.Expr) -> ir.Expr:
         place = self._index.number(stmt)
         numbers = self._names.before[place] or {}
-        read = (name for name in ir.names_in(expr) if _is_open(self._kinds.get(name, UNKNOWN)))
+        read = ir.names_in(expr) & self._open
         return ir.substitute(
             expr, {name: self._name(name, numbers.get(name, 2 * place)) for name in read}
         )
 
     def _name(self, name: str, number: int) -> ir.Var:
+        if name in self._settled:
+            self._known.setdefault(settled(name).name, self._kinds[name])
+            return settled(name)
         if (name, number) not in self._numbered:
             found = self._numbered[name, number] = ir.Var(f"{name}{NUMBERED}{number}")
             self._known[found.name] = _with_names(self._kinds[name], found.name)
@@ -135,6 +146,67 @@ def _is_open(kind: Kind) -> bool:
     if kind.form not in _SIZED or kind.grown is not None or isinstance(kind.shape, str):
         return False
     return kind.shape is None or not {None, MANY}.isdisjoint(kind.shape)
+
+
+# --------------------------------------------------------------------------------------------------
+# Masks into which nothing can write: what two arrays have where one is True is equally long.
+
+
+def may_be_mask(kind: Kind) -> bool:
+    """Whether a value is an array of truth values, or one of them."""
+    return kind.dtype == "bool" and kind.form in _SIZED
+
+
+def settled(mask: str) -> ir.Var:
+    """The name of a mask that is one in all of a run."""
+    return ir.Var(f"{mask}{NUMBERED}")
+
+
+def _is_settled(name: str, index: ProgramIndex) -> bool:
+    bound = index.definitions.get(name, [])
+    loops = (n for number in bound for n in (number, *index.around(number)))
+    return len(bound) <= 1 and not any(isinstance(index.statements[n], _LOOPS) for n in loops)
+
+
+_LOOPS = (ir.For, ir.While)
+
+
+def handed_on(stmts: Iterable[ir.Stmt]) -> set[str]:
+    """The names with which statements do anything else than bind them, read entries by them, and
+    compute: what these stand for may be written."""
+    found: set[str] = set()
+    for stmt in stmts:
+        if not isinstance(stmt, ir.Assign):
+            found.update(ir.binds(stmt))
+        read = (stmt.target, stmt.value) if isinstance(stmt, ir.Store) else ir.expressions(stmt)
+        found.update(*map(_handed_on, read))
+    return found
+
+
+def _handed_on(expr: ir.Expr) -> frozenset[str]:
+    """Those of an expression."""
+    match expr:
+        case ir.Index(base, key):
+            whole = (base, *key_parts(key))
+            inner = (e for e in whole if e is base or not isinstance(e, ir.Var))
+            return frozenset().union(*map(_handed_on, inner))
+        case ir.Call(ir.Ref(obj=obj), args, ()) if _computes(obj, len(args)):
+            return frozenset().union(*(_handed_on(a) for a in args if not isinstance(a, ir.Var)))
+        case ir.Call(ir.Attribute(ir.Var(), method), args, ()) if method in _ASKING:
+            return frozenset().union(*map(_handed_on, args))
+    return ir.names_in(expr)
+
+
+_ASKING = ("any", "all", "sum", "mean", "nonzero", "copy", "astype")  # methods of arrays
+
+
+def _computes(obj: object, count: int) -> bool:
+    if isinstance(obj, np.ufunc):
+        return count == obj.nin
+    return obj in _COMPUTING
+
+
+_COMPUTING = (operator.invert, operator.and_, operator.or_, np.where, np.sum, np.any, np.all)
 
 
 def _with_names(kind: Kind, number: str) -> Kind:

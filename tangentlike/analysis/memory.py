@@ -411,17 +411,25 @@ def surely_fancy(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
 
 def surely_basic(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether `key` consists of integers, slices, None and Ellipsis only."""
-    parts = key_parts(key)
+    return all(_is_basic(part, kind_of) for part in key_parts(key))
 
-    def basic(part: ir.Expr) -> bool:
-        if isinstance(part, ir.Slice):
-            return True
-        if isinstance(part, ir.Const):
-            return part.value is None or part.value is Ellipsis or type(part.value) is int
-        kind = kind_of(part)
-        return kind.form == "number" and kind.dtype == "int"
 
-    return all(map(basic, parts))
+def selects_once(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
+    """Whether `key` selects no entry of an array twice: it consists of such parts and of masks."""
+    return all(
+        _is_basic(part, kind_of) or (kind.dtype == "bool" and kind.form in ("array", "value"))
+        for part in key_parts(key)
+        for kind in (kind_of(part),)
+    )
+
+
+def _is_basic(part: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
+    if isinstance(part, ir.Slice):
+        return True
+    if isinstance(part, ir.Const):
+        return part.value is None or part.value is Ellipsis or type(part.value) is int
+    kind = kind_of(part)
+    return kind.form == "number" and kind.dtype == "int"
 
 
 def base_names(expr: ir.Expr) -> frozenset[str]:

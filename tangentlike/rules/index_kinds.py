@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from .. import ir
 from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind, Shape
 from .book import KindOf
@@ -145,8 +147,8 @@ def _fancy(base: Kind, parts: tuple[ir.Expr, ...], part_kinds: list[Kind], kind_
 
 
 def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind], kind_of: KindOf) -> Shape:
-    """The shape of what arrays of places, side by side, select together (`p[arange(n), labels]`);
-    what else there is are slices."""
+    """The shape of what arrays of places and masks, side by side, select together (`m[rows, 1:]`,
+    `p[arange(n), labels]`); what else there is are slices."""
     places = [i for i, part in enumerate(parts) if not isinstance(part, ir.Slice)]
     first, last = places[0], places[-1] + 1
     if not isinstance(base.shape, tuple) or len(parts) > len(base.shape):
@@ -154,7 +156,9 @@ def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind], kind_of: 
     if places != list(range(first, last)) or any(parts[i] in _KEEPING for i in places):
         return None
     taken = Kind("number", "int", ())
-    for kind in kinds[first:last]:
+    for part, kind in zip(parts[first:last], kinds[first:last], strict=True):
+        if kind.dtype == "bool" and kind.form == "array" and kind.rank == 1:
+            kind = Kind("array", "int", (_count(part),))
         if kind.dtype != "int" or not isinstance(kind.shape, tuple):
             return None
         taken = broadcast(taken, kind)
@@ -177,8 +181,24 @@ def _taken(part: ir.Expr, kind: Kind, kind_of: KindOf) -> tuple[tuple[Dim, ...],
     if kind.form != "array" or not isinstance(kind.shape, tuple) or not kind.shape:
         return None
     if kind.dtype == "bool":
-        return (None,), len(kind.shape)
+        return (_count(part),), len(kind.shape)
     return (kind.shape, 1) if kind.dtype == "int" else None
+
+
+def _count(mask: ir.Expr) -> Dim:
+    """How many entries a mask selects: a name for it where the mask has one for what it is."""
+    text = _mask_text(mask)
+    return None if text is None else f"count[{text}]"
+
+
+def _mask_text(mask: ir.Expr) -> str | None:
+    match mask:
+        case ir.Var(name):
+            return name if NUMBERED in name else None
+        case ir.Call(ir.Ref(text=text, obj=np.ufunc() | operator.invert | operator.and_), args, ()):
+            texts = [_mask_text(arg) for arg in args]
+            return None if None in texts else f"({text} {' '.join(map(str, texts))})"
+    return None
 
 
 def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> tuple[Dim, ...] | None:

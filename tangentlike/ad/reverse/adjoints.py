@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases, rebased
-from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
+from ...analysis.memory import VIEW_ATTRIBUTES, base_names, selects_once, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
 from ...rules.index_kinds import key_parts
@@ -219,7 +219,7 @@ class Adjoints:
         if isinstance(last, Field):
             self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
             return
-        basic = once or surely_basic(last, self.context.kind_of)
+        basic = once or selects_once(last, self.context.kind_of)
         own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
         if own and form in ("list", "tuple", "dict"):
             # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)

@@ -13,7 +13,14 @@ import numpy as np
 
 from ... import ir
 from ...analysis.constructors import record_values
-from ...analysis.memory import Sources, element, is_unwritable_view, surely_basic, surely_fancy
+from ...analysis.memory import (
+    Sources,
+    element,
+    is_unwritable_view,
+    selects_once,
+    surely_basic,
+    surely_fancy,
+)
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
@@ -424,7 +431,7 @@ class Statements:
 
     def _surviving(self, entry: ir.Index) -> ir.Expr:
         """The adjoint of the entries that are written: of repeated indices the last one counts."""
-        if surely_basic(entry.key, self.context.kind_of):
+        if selects_once(entry.key, self.context.kind_of):
             return entry
         last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
         return ir.Call(MUL, (entry, last))

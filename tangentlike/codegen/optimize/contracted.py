@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import surely_basic
+from ...analysis.memory import selects_once
 from ...ir.facts import fact
 from ...ir.index import references
 from ...ir.kind import Kind, is_many, is_named
@@ -48,7 +48,7 @@ from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name
 from .fold import folded, names_touched
 from .shapes import AxesOf
-from .sharing import is_float, sources
+from .sharing import is_float, is_mask, sources
 
 _MATMUL = ir.Ref("@", operator.matmul)
 
@@ -562,8 +562,8 @@ class _First(Asking):
     def _stored(
         self, stmt: ir.Update, name: str, key: ir.Expr, before: Sequence[ir.Expr]
     ) -> ir.Stmt:
-        basic = surely_basic(key, self._kind_of) and name not in ir.names_in(key)
-        if not basic or not all(_are_apart(key, other) for other in before):
+        once = selects_once(key, self._kind_of) and name not in ir.names_in(key)
+        if not once or not all(_are_apart(key, other) for other in before):
             return stmt
         value = stmt.value
         if stmt.op == ISUB:
@@ -584,6 +584,8 @@ class _First(Asking):
         return whole and len(parts) == rank
 
     def _kind_of(self, expr: ir.Expr) -> Kind:
+        if is_mask(expr, self.facts):
+            return Kind("array", "bool")
         return self.facts.kind(expr.name) if isinstance(expr, ir.Var) else Kind()
 
 
@@ -601,7 +603,12 @@ def _is_integer(part: ir.Expr) -> bool:
 
 def _are_apart(key: ir.Expr, other: ir.Expr) -> bool:
     """Whether two keys surely select different entries: at some axis there are two integers, or
-    slices of which the one ends where the other begins."""
+    slices of which the one ends where the other begins; or one is the complement of the other."""
+    for mask, complement in ((key, other), (other, key)):
+        match complement:
+            case ir.Call(ir.Ref(obj=operator.invert | np.logical_not), (inner,), ()):
+                if inner == mask:
+                    return True
     for one, two in zip(key_parts(key), key_parts(other), strict=False):
         if not all(_is_integer(part) or isinstance(part, ir.Slice) for part in (one, two)):
             return False  # (what comes after it stands for other axes)

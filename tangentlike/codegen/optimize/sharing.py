@@ -6,6 +6,7 @@ program of the IR, whichever mode or pass wrote it, and cheap enough to ask anew
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 
 import numpy as np
@@ -55,8 +56,9 @@ def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str
         case ir.Ref(obj=obj):
             plain = is_operation(obj) or isinstance(obj, (type, *_PLAIN))
             return NOTHING if plain else _OUTSIDE_ONLY
-        case ir.Index(base, _):
-            return sources(base, facts, trusted)
+        case ir.Index(base, key):
+            copied = is_mask(key, facts) and is_numeric(base, facts, trusted)
+            return NOTHING if copied else sources(base, facts, trusted)
         case ir.Attribute(base, name):
             return NOTHING if name in LAYOUT_ATTRIBUTES else sources(base, facts, trusted)
         case ir.Call():
@@ -68,6 +70,20 @@ def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str
             return _of_all(expr.values, facts, trusted) | (_OUTSIDE_ONLY if expr.refs else NOTHING)
         case _:
             return _of_all(ir.children(expr), facts, trusted)
+
+
+def is_mask(key: ir.Expr, facts: Facts) -> bool:
+    """Whether a key surely is an array of truth values, or has one in it, so that what it selects
+    is copied."""
+    match key:
+        case ir.Display("tuple", items):
+            return any(is_mask(item, facts) for item in items)
+        case ir.Var(name):
+            kind = facts.kind(name)
+            return kind.form == "array" and kind.dtype == "bool"
+        case ir.Call(ir.Ref(obj=operator.invert | np.logical_not), (inner,), ()):
+            return is_mask(inner, facts)
+    return False
 
 
 def _of_all(exprs: Iterable[ir.Expr], facts: Facts, trusted: bool) -> frozenset[str]:
