@@ -22,6 +22,7 @@ from ...analysis.aliases import SHARED, Aliases, rebased
 from ...analysis.memory import VIEW_ATTRIBUTES, base_names, selects_once, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
+from ...ir.kind import UNKNOWN, Kind
 from ...rules.index_kinds import key_parts
 from ...runtime.records import attribute_of
 from ..context import ADD, IADD, Context
@@ -292,12 +293,8 @@ class Adjoints:
         if name in self.scalars and self.state.get(name) in (BORROWED, COMPUTED):
             self.assign(bar.name, ir.Call(self.context.numpy("array"), (bar,)))
         elif self.state.get(name) == BORROWED and not self._is_number(name):
-            kind = self.context.kinds.get(name)
-            if kind is not None and kind.form == "array" and kind.rank != 0:
-                copy: ir.Expr = ir.Call(ir.Attribute(bar, "copy"))
-            else:
-                copy = ir.Call(self.context.helper("copy"), (bar,))
-            self.assign(bar.name, copy)
+            kind = self.context.kinds.get(name, UNKNOWN)
+            self.assign(bar.name, copied(bar, kind, self.context))
         self.state[name] = OWNED
 
     def materialise(self, name: str) -> None:
@@ -329,8 +326,9 @@ class Adjoints:
 
     def fresh(self, value: ir.Expr) -> bool:
         """Whether evaluating `value` makes an object that nothing else refers to."""
-        if isinstance(value, ir.Const):
-            return True
+        match value:
+            case ir.Const() | ir.Call(ir.Attribute(_, "copy"), ()):
+                return True
         if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
             return False
         if not value.fn.text.replace(".", "_").isidentifier():
@@ -389,6 +387,14 @@ def _part(whole: ir.Expr, step: Step) -> ir.Expr:
     if isinstance(step, Field):
         return ir.Attribute(whole, step.name)
     return ir.Index(whole, step)
+
+
+def copied(bar: ir.Expr, kind: Kind, context: Context) -> ir.Expr:
+    """A copy of the adjoint of a value of a kind. (What is computed of arrays of rank 0 are
+    numbers.)"""
+    if kind.form == "array" and kind.rank != 0:
+        return ir.Call(ir.Attribute(bar, "copy"))
+    return ir.Call(context.helper("copy"), (bar,))
 
 
 def as_value(key: ir.Expr) -> ir.Expr:

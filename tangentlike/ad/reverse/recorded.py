@@ -19,7 +19,7 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.constructors import record_class, record_names, sets_when_made
 from ...analysis.local_kinds import LocalKinds
-from ...analysis.memory import surely_basic
+from ...analysis.memory import surely_basic, surely_fancy
 from ...analysis.recompute import Costs as Predicates
 from ...analysis.recompute import Recomputed
 from ...analysis.saving import Saves, is_pop, place_of
@@ -233,6 +233,8 @@ class Recorder:
         replaced = isinstance(stmt, ir.Store) and base.form in ("list", "dict")
         if kind.form == "number" or replaced:  # (the object itself, which others may refer to)
             return entries
+        if base.form == "array" and surely_fancy(entries.key, self.context.kind_of):
+            return entries  # (which is a copy)
         if kind.form == "array":
             whole = entries.key == ir.Const(Ellipsis)
             return ir.Call(ir.Attribute(entries.base if whole else entries, "copy"))

@@ -34,7 +34,7 @@ from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
 from ..normalize.updates import with_result
 from ..specialize.callees import CallSite
-from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
+from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value, copied
 from .masks import masks_of
 from .presence import Presence, popped_from
 
@@ -464,7 +464,7 @@ class Statements:
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
             entry = plain_sum(entry, written, self.context)
         if name not in adjoints.state and not adjoints.fresh(entry) and written.form != "number":
-            entry = ir.Call(self.context.helper("copy"), (entry,))
+            entry = copied(entry, written, self.context)
         adjoints.contribute(name, entry)
 
     def _do(self, stmt: ir.Do) -> None:
