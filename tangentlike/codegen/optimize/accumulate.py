@@ -99,7 +99,8 @@ class _Merging(Asking):
         changed = False
         for stmt in block:
             new = self._first_contribution(self.nested(stmt), zeros, out)
-            if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
+            moved = isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out)
+            if moved or self._begun(new, zeros, out):
                 changed = True
                 continue
             earlier = self._earlier(new, out)
@@ -147,7 +148,7 @@ class _Merging(Asking):
                 return stmt
             out[found.at] = None
             return ir.Store(stmt.target, stmt.value, stmt.origin)
-        if isinstance(stmt.target, ir.Var) and isinstance(zero, ir.Assign):
+        if isinstance(stmt.target, ir.Var) and isinstance(zero, ir.Assign) and found.added is None:
             name = stmt.target.name
             value = self._first_value(zero.value, stmt.value)
             if value is None or name in ir.names_in(stmt.value):
@@ -155,6 +156,34 @@ class _Merging(Asking):
             out[zeros.pop(stmt.target).at] = None
             return ir.Assign(name, value, stmt.origin)
         return stmt
+
+    def _begun(self, stmt: ir.Stmt, zeros: dict[ir.Expr, Zero], out: list[ir.Stmt | None]) -> bool:
+        """Begin with an array that is added last, where nothing else needs it.
+
+        before::                            after::
+            u_bar = np.zeros_like(u)            u_bar = new_bar
+            u_bar[1:] += g                      u_bar[1:] += g
+            u_bar += new_bar
+        """
+        match stmt:
+            case ir.Update(ir.Var(name) as place, op, ir.Var(other)) if op == IADD:
+                found = zeros.get(place)
+            case _:
+                return False
+        if found is None or found.added is None or self.sharing.is_outside(other):
+            return False
+        mine, others = self.facts.kind_behind(name), self.facts.kind_behind(other)
+        if mine.dtype != others.dtype or not (self.facts.real and others.same_shape(mine)):
+            return False
+        held = {*self.sharing.members(other), other} - {name}
+        if any(self.live.is_live_after(stmt, member) for member in held):
+            return False
+        for between in (effect_of(s, self.facts) for s in out[found.at + 1 :] if s is not None):
+            if between.fixed or held & (between.reads | between.binds):
+                return False
+        out[found.at] = ir.Assign(name, ir.Var(other), stmt.origin)
+        del zeros[place]
+        return True
 
     def _copied(self, stmt: ir.Stmt) -> tuple[ir.Var, str] | None:
         """`x_bar` and `y` of `x_bar = y.copy()`, or of `x_bar = y`; an array with axes."""
@@ -312,7 +341,9 @@ class _Merging(Asking):
 def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
     """Whether a statement of ours adds to some entries of the array that a place is in."""
     match stmt, place:
-        case ir.Update(target=ir.Index(base=ir.Var() as base), op=op), ir.Index(base=array):
+        case ir.Update(ir.Index(base=ir.Var() as base), op), ir.Index(base=array) | (
+            ir.Var() as array
+        ):
             return base == array and op in (IADD, ISUB) and stmt.origin.role == "adjoint"
     return False
 
