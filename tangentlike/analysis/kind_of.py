@@ -389,7 +389,7 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     obj = rule_object(expr, kinds)
     if obj is None or book is None:
         return UNKNOWN
-    if isinstance(expr, ir.Call) and not _is_of_array(expr, obj, kinds):
+    if isinstance(expr, ir.Call) and not _is_of_array(expr, obj, kinds, book):
         return UNKNOWN  # (an object's own method of that name gives anything)
     call = expr if isinstance(expr, ir.Call) else ir.Call(ir.Ref(expr.name, obj), (expr.base,))
     known: dict[str | int, Kind] = {}  # of what it is given: each is asked for several times
@@ -417,12 +417,14 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     return result
 
 
-def _is_of_array(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
+def _is_of_array(call: ir.Call, obj: Any, kinds: Mapping[str, Kind], book: Any) -> bool:
     """Whether a call that looks like one of a method of an array surely is one."""
     fn = call.fn
     if not isinstance(fn, ir.Attribute) or isinstance(fn.base, ir.Ref):
         return True
-    return is_array_method(fn, kinds) or obj is not getattr(np.ndarray, fn.name, None)
+    if is_array_method(fn, kinds) or obj is not getattr(np.ndarray, fn.name, None):
+        return True
+    return not isinstance(fn.base, ir.Var) and kind_of(fn.base, kinds, book).form == "array"
 
 
 _REPEATING = (operator.add, operator.mul, operator.iadd, operator.imul)

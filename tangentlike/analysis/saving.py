@@ -81,6 +81,8 @@ class Saves:
     `pushed`: block -> locals saved at its end;
     `read_back`: (number of a call, name that the callee writes) whose entries are read as they
     were before it, so that its backward function has to restore them;
+    `kept`: number of a loop -> arrays that are copied before it, since it writes them and only
+    what comes before it is reversed by what is in them;
     `at_end`: what is needed when the primal has ended.
     """
 
@@ -88,6 +90,7 @@ class Saves:
     stores: dict[tuple[int, str], None] = field(default_factory=dict)
     pushed: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
     read_back: set[tuple[int, str]] = field(default_factory=set)
+    kept: dict[int, tuple[str, ...]] = field(default_factory=dict)
     at_end: Needed = frozenset()
 
 
@@ -185,8 +188,10 @@ class Recording:
         written: Callable[[ir.Stmt], tuple[str, ...]],
         parts: Parts,
         called: Callable[[ir.Stmt], tuple[str, ...]] = lambda stmt: (),
+        is_array: Callable[[str], bool] = _never,
     ) -> None:
         self.facts = facts
+        self.is_array = is_array
         self.parts = parts
         self.called = called
         self.aliases = aliases
@@ -197,7 +202,8 @@ class Recording:
         self.sets = NameSets()
         mask = self.sets.mask
         self.virtual = mask(virtual)
-        self.caller = mask(t for name in restored_for_caller for t in content(name, aliases))
+        self.callers = frozenset(t for n in restored_for_caller for t in content(n, aliases))
+        self.caller = mask(self.callers)
         self._read: dict[str, dict[str, Access]] = {}  # content -> placed tokens of its parts
         self.entry = self._placed(reads.entry, virtual, after=True)
         self.exit = self._placed(reads.exit, virtual, after=False)
@@ -209,12 +215,63 @@ class Recording:
         self._overwritten: dict[tuple[int, str], int] = {}
 
     def run(self) -> Saves:
+        saves = self._found()
+        kept = {loop: names for loop in self._loops() if (names := self._whole_in(loop))}
+        while kept:
+            self.saves = Saves(kept=kept)
+            self._stored = set()
+            saves = self._found()
+            still = {loop: {*self._whole_in(loop)} for loop in kept}
+            left = {n: tuple(x for x in names if x not in still[n]) for n, names in kept.items()}
+            if left == kept:
+                break
+            kept = {loop: names for loop, names in left.items() if names}
+            if not kept:
+                self.saves, self._stored = Saves(), set()
+                return self._found()
+        return saves
+
+    def _found(self) -> Saves:
         while True:
             self.changed = False
             at_end = self._block(self.facts.function.body, self.caller, ROOT)
             if not self.changed:
                 self.saves.at_end = frozenset(self.sets.names(at_end))
                 return self.saves
+
+    # ---------------------------------------------------------------- arrays copied before loops
+    #
+    #     u = np.exp(-x**2)              u = np.exp(-x**2)
+    #     for _ in range(n):             u_saved = u.copy()
+    #         u[1:-1] += ..              for _ in range(n):
+    #                                        u[1:-1] += ..
+    #
+    # Only the derivative of `np.exp` reads `u`: one copy, instead of what each round overwrites.
+
+    def _loops(self) -> list[int]:
+        body = self.facts.function.body
+        return [self.facts.number(s) for s in body if isinstance(s, ir.For | ir.While)]
+
+    def _whole_in(self, loop: int) -> tuple[str, ...]:
+        """The arrays of which entries are saved in a loop of the function's own block, that are
+        bound before it, and that the reverse sweep knows by one name."""
+        inside = range(loop, self.facts.index.ends[loop])
+        saved = (*self.saves.stores, *sorted(self.saves.read_back))
+        names = dict.fromkeys(name for number, name in saved if number in inside)
+        return tuple(name for name in names if self._has_one_name(name, loop))
+
+    def _has_one_name(self, name: str, loop: int) -> bool:
+        own = self.aliases.content_of(name)
+        alike = {n for n in self.facts.home if own in map(self.aliases.content_of, (n, element(n)))}
+        found = (self.reads.entry, self.reads.exit, self.reads.headers, self.reads.tails)
+        read = {n for kept in found for names in kept.values() for n in names}
+        bound = self.facts.definitions.get(name, ())
+        return (
+            not (alike - {name}) & (read | self.aliases.direct)
+            and self.is_array(name)
+            and not content(name, self.aliases) & self.callers
+            and all(self.facts.number(made) < loop for made in bound)
+        )
 
     def _placed(
         self, reads: dict[int, Needed], virtual: frozenset[str], after: bool
@@ -279,12 +336,7 @@ class Recording:
     def _made_by(self, stmt: ir.Stmt) -> int:
         """The content of the array that a statement makes, where it is known by one name only:
         what was read of the array that had this name before is not overwritten by that."""
-        gone = 0
-        for name in bound_by(stmt):
-            if name in self.aliases.built:
-                (whole,) = content(name, self.aliases)
-                gone |= self.sets.mask((whole, *self._read.get(whole, ())))
-        return gone
+        return self._contents(name for name in bound_by(stmt) if name in self.aliases.built)
 
     def _header(self, stmt: ir.Stmt) -> int:
         """What reversing a compound statement's header reads, if its reversal is not empty."""
@@ -304,11 +356,20 @@ class Recording:
     def _loop(self, stmt: ir.For | ir.While, needed: int) -> int:
         bound = self.sets.mask(ir.binds(stmt))
         key = self.facts.block(stmt, 0)
+        kept = self._contents(self.saves.kept.get(self.facts.number(stmt), ()))
+        before, needed = needed, needed & ~kept
         while True:
             after = self._block(stmt.body, needed & ~bound, key) & ~bound
             if not after & ~needed:
-                return needed
+                return needed | before
             needed |= after
+
+    def _contents(self, names: Iterable[str]) -> int:
+        """The contents of names, and parts of them."""
+        found = 0
+        for whole in (c for name in names for c in sorted(content(name, self.aliases))):
+            found |= self.sets.mask((whole, *self._read.get(whole, ())))
+        return found
 
     def _writes(self, stmt: ir.Stmt, needed: int) -> int:
         """In-place writes: their entries are saved when the content is needed."""

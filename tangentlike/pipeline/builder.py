@@ -341,7 +341,7 @@ class Builder:
             unread = frozenset(filter(transform.is_array, formals - back))
             saves = transform.saves_where(unread) if unread else transform.saves
             transform.saves.read_back = saves.read_back
-            if saves.stores == transform.saves.stores:
+            if (saves.stores, saves.kept) == (transform.saves.stores, transform.saves.kept):
                 continue
             count = len(self.callees.functions)
             made = self._pair_by_names(pair, request, unread)

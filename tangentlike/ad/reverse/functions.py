@@ -221,7 +221,7 @@ class Reverse:
         shared = [name for name in self.primal.shared if name not in unread]
         reads, virtual, parts = self._known
         known = (self.primal.aliases, reads, virtual, self._written, parts, self._written_by_call)
-        return Recording(self.facts, shared, *known).run()
+        return Recording(self.facts, shared, *known, self.is_array).run()
 
     def _written_by_call(self, stmt: ir.Stmt) -> tuple[str, ...]:
         site = self.primal.calls.get(id(stmt))

@@ -143,6 +143,9 @@ class Recorder:
             if not self._assigned.is_bound_before(stmt, name):
                 self._initialise(name)
             before.append(self._save(stmt, key, name, ir.Var(name)))
+        for name in self.saves.kept.get(self.facts.number(stmt), ()):
+            copy = ir.Call(ir.Attribute(ir.Var(name), "copy"))
+            before.append(self._save(stmt, key, name, copy, "whole"))
         for name in self._written(stmt):
             if not _undone(stmt):
                 old = self._old_entries(stmt, name)
@@ -326,6 +329,9 @@ class Recorder:
         restores, inside = self._restores(step.stmt), self._compound(step)
         attempt = isinstance(step.stmt, ir.Try)  # (what it binds says what of it is undone)
         out.extend((*inside, *restores) if attempt else (*restores, *inside))
+        for name in self.saves.kept.get(self.facts.number(step.stmt), ()):
+            saved = self._stacks[(self.facts.number(step.stmt), "whole"), name]
+            out.append(ir.Assign(name, ir.Var(saved), _restore(step.stmt)))
         out.extend(_again(s) for s in self.recomputed.exit.get(self.facts.number(step.stmt), ()))
         out.extend(step.exit)
         return out
