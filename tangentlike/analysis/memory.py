@@ -39,7 +39,10 @@ def _ids(*objs: object) -> frozenset[int]:
 
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 # What may give back any of their arguments, or hold them.
-GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, runtime.updated)
+GIVING_ANY = (
+    *(max, min, np.broadcast_arrays, np.einsum),
+    *(runtime.record_like, runtime.replaced, runtime.updated),
+)
 # Views whose entries share memory with each other, which nothing can be written or added to.
 OVERLAPPING = (
     *(np.broadcast_to, np.broadcast_arrays),
@@ -194,7 +197,7 @@ class Sources:
                 if may_join_lists(expr, self.kinds):
                     return self._all(expr.args)
                 if self._collects(expr):
-                    return self._item_of(expr.args[0])
+                    return self._item_of(expr.args[0]) | self._all(self._put_beside(expr))
                 if self.view_of(expr) == "no" or not self.holds_memory(expr):
                     return frozenset()
                 return self._all(self.shared_by(expr))
@@ -209,6 +212,10 @@ class Sources:
         """Whether a call is `list(xs)` or the like: a new container of the same items."""
         obj = id(rule_object(call, self.kinds))
         return obj in _SELECTING or (len(call.args) >= 1 and obj in _COLLECTING)
+
+    def _put_beside(self, call: ir.Call) -> tuple[ir.Expr, ...]:
+        """What a call puts beside the items of its first argument: a field of `replace`."""
+        return call.args[2:] if rule_object(call, self.kinds) is runtime.replaced else ()
 
     def _put_into_record(self, call: ir.Call) -> tuple[ir.Expr, ...] | None:
         """What the fields of a record that a call makes hold; None for any other call."""
@@ -230,6 +237,8 @@ class Sources:
                 return found
             case ir.Call() if (made := self._put_into_record(expr)) is not None:
                 return tuple(self.nodes(v) | self.elements(v) for v in made)
+            case ir.Call(args=args) if put := self._put_beside(expr):
+                return (self._item_of(args[0]), *(self.nodes(v) | self.elements(v) for v in put))
             case ir.Call(args=args) if may_join_lists(expr, self.kinds):
                 found = tuple(self.elements(a) for a in args)
                 repeats = rule_object(expr, self.kinds) is operator.mul

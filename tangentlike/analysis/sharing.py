@@ -169,6 +169,8 @@ class Sharing(Problem[Pairs]):
                 self.resized.add(node)
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
+        elif isinstance(stmt, ir.Enter) and stmt.target:
+            pairs = self._bind((stmt.target,), _all_given(stmt.context), pairs)
         pairs = self._stored(stmt, pairs)
         if not pairs:
             return pairs
@@ -346,6 +348,13 @@ class Sharing(Problem[Pairs]):
         return pairs
 
 
+def _all_given(context: ir.Expr) -> ir.Expr:
+    """What a context manager may give: any part of what it was made from."""
+    if isinstance(context, ir.Call):
+        return ir.Display("tuple", ir.arguments(context))
+    return context
+
+
 def _is_by_slice(stmt: ir.Stmt) -> bool:
     """Whether a statement writes several items of one thing: `u[1:-1] = v`."""
     key = getattr(getattr(stmt, "target", None), "key", None)
@@ -443,6 +452,9 @@ def owner(node: str) -> str:
 _TAKING_OUT = ("pop", "remove", "clear", "sort", "reverse")  # these put nothing in
 
 
+_HOLDING = ("list", "tuple", "dict")
+
+
 def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozenset[str]]]:
     """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`, and for
     what a function that is called puts into its arguments."""
@@ -450,6 +462,8 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
     match stmt:
         case ir.Store(target=target, value=value):
             found += [(base, (value,)) for base in sorted(base_names(target))]
+        case ir.Update(target=target, value=value) if sources.kind_of(value).form in _HOLDING:
+            found += [(base, (value,)) for base in sorted(base_names(target))]  # `xs += [v]`
         case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), method))) if (
             method in _TAKING_OUT
         ):  # `v = xs.pop()`
