@@ -47,6 +47,28 @@ def output(x):
     return np.sum(x * x) * y
 
 
+@program
+def written_by_another_name(x):
+    """`y += b` was made `y = y + b`, which is a number, and `z` a name of that."""
+    y = np.array(x[0])
+    y += x[1]
+    z = y
+    z *= x[2]
+    return float(y) * x[0]
+
+
+def doubled(y):
+    y += y
+
+
+@program
+def written_by_a_helper_after_an_update(x):
+    y = np.array(x[0])
+    y += x[1]
+    doubled(y)
+    return y * x[2]
+
+
 def square(y):
     y *= y
     np.multiply(y, 3.0, y)

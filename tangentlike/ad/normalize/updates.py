@@ -227,7 +227,16 @@ def _private_updates(
     arrays = {n for n in written if context.kind_of(ir.Var(n)).form == "array"}
     lists = {n for n in written if context.kind_of(ir.Var(n)).form == "list"}
     left = arrays | ((written & sharing.indexed) - lists) | seen | shared
-    return updated - left
+    classes = sharing.classes if sharing.conflicts else {}
+    met = {classes.get(node, node) for pair in sharing.conflicts for node in pair}
+    return {n for n in updated - left if classes.get(n, n) not in met or _has_axes(n, context)}
+
+
+def _has_axes(name: str, context: Context) -> bool:
+    """Whether a name stands for no array of rank 0, of which `a + b` would make a number: what is
+    written by another name of the array would not be seen."""
+    kind = context.kind_of(ir.Var(name))
+    return kind.form == "number" or bool(kind.rank)
 
 
 def _refuse_changed(
