@@ -363,7 +363,8 @@ def _is_view_attribute(base: ir.Expr, name: str, sources: Sources) -> bool:
 
 def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Effects:
     """Which parameters a function may write, and which its result may share memory with."""
-    sharing = Sharing(facts, sources, watched=function.param_names)
+    unseen = _asking_unseen(function, sources)
+    sharing = Sharing(facts, sources, function.param_names, unseen)
     result = function.body[-1] if function.body else None
     value = result.value if isinstance(result, ir.Return) else None
     single = isinstance(value, ir.Var) and value.name in function.param_names
@@ -379,20 +380,19 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     whole = frozenset(sharing.given_whole)
     rebound = _may_rebind(identity, function, sharing)
     known = (writes, returned, identity, sharing.repeated, every, kept, inside)
-    return Effects(*known, _written_unseen(function, facts, sources), whole, rebound)
+    return Effects(*known, frozenset(sharing.changed_unseen), whole, rebound)
 
 
-def _written_unseen(function: ir.Function, facts: Structure, sources: Sources) -> frozenset[str]:
-    """The parameters that calls of unknown functions and methods may write as well, in a function
-    that is given nothing with derivatives."""
+def _asking_unseen(function: ir.Function, sources: Sources) -> Sources | None:
+    """What says which parameters calls of unknown functions and methods may write as well, in a
+    function that is given nothing with derivatives; None where it has no such calls."""
     calls = [getattr(stmt, "value", None) for stmt in ir.statements(function.body)]
     if not any(isinstance(call, ir.Call) and sources.may_hide(call) for call in calls):
-        return frozenset()
+        return None
     idle = frozenset(function.param_names).union(
         *(ir.reads(stmt) | frozenset(ir.binds(stmt)) for stmt in ir.statements(function.body))
     )
-    alone = replace(sources, idle=idle)
-    return frozenset(Sharing(facts, alone, watched=function.param_names).changed)
+    return replace(sources, idle=idle)
 
 
 def _may_rebind(name: str, function: ir.Function, sharing: Sharing) -> bool:

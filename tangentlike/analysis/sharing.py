@@ -6,7 +6,9 @@ A write in place that may be seen through another live name is a *conflict*. A p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, KeysView
+import functools
+from collections.abc import Callable, Collection, Iterable, KeysView
+from typing import Any
 
 import numpy as np
 
@@ -105,9 +107,18 @@ class Sharing(Problem[Pairs]):
 
     forward = True
 
-    def __init__(self, facts: Structure, sources: Sources, watched: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        facts: Structure,
+        sources: Sources,
+        watched: Iterable[str] = (),
+        unseen: Sources | None = None,
+    ) -> None:
         self.facts = facts
         self.sources = sources
+        self.unseen = unseen  # what says more of what is written
+        self._stores = functools.partial(container_stores, sources=sources)
+        self._known: dict[tuple[Any, int], Any] = {}  # (nothing in it refers to this)
         self.edges: set[tuple[str, str]] = set()
         self.direct: dict[str, set[int]] = {}
         self.joined: dict[str, set[int]] = {}
@@ -119,6 +130,7 @@ class Sharing(Problem[Pairs]):
         self.repeating: set[str] = set()  # containers, two items of which may when one is read
         self.filled_twice: set[str] = set()  # parameters into which one memory is put twice
         self.changed: set[str] = set()  # parameters of which what was given is written
+        self.changed_unseen: set[str] = set()  # the same by what `unseen` says is written
         self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
         self.given_whole: set[str] = set()  # the same, the result itself and not what it holds
@@ -147,6 +159,13 @@ class Sharing(Problem[Pairs]):
         items = ir.Const(None) if self._gives_keys(stmt.iter) else stmt.iter
         return self._bind((stmt.target,), items, pairs)
 
+    def _of(self, ask: Callable[[Any], Any], node: Any) -> Any:
+        """What the sources say of a statement or an expression, the same in each round."""
+        known = self._known.get((ask, id(node)))
+        if known is None:
+            known = self._known[ask, id(node)] = node, ask(node)
+        return known[1]
+
     def transfer(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         if ir.is_compound(stmt) or (not pairs and _makes_array(stmt)):
             return pairs
@@ -158,7 +177,10 @@ class Sharing(Problem[Pairs]):
             self.given_whole |= {_param(n) for n in pairs.partners(whole) if _is_given(n)}
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
         self.indexed |= self._indexed_by(stmt) | changed_by_method(stmt)
-        for node in self.sources.written(stmt):
+        if self.unseen is not None:
+            seen_by = pairs.partners(self._of(self.unseen.written, stmt))
+            self.changed_unseen |= {_param(n) for n in seen_by if _is_given(n)}
+        for node in self._of(self.sources.written, stmt):
             self.direct.setdefault(node, set()).add(self._here)
             self._written(node, stmt, pairs)
             if (
@@ -238,8 +260,10 @@ class Sharing(Problem[Pairs]):
         names = ir.target_names(target)
         bound = {n for name in names for n in (name, element(name))}
         twice = self._repeats(value, pairs)
-        items = self.sources.elements(value)
-        whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
+        items = self._of(self.sources.elements, value)
+        whole = self._of(self.sources.nodes, value) | (
+            items if isinstance(target, tuple) else frozenset()
+        )
         self.repeating.update(owner(n) for n in whole if n != owner(n) and (n, n) in pairs)
         held_twice = twice or _repeating(items, pairs)
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
@@ -280,8 +304,8 @@ class Sharing(Problem[Pairs]):
         if isinstance(value, ir.Var):
             held = element(value.name)
             return (held, held) in pairs
-        items = (self._holding(item) for item in self.sources.items(value))
-        return self.sources.repeats(value) or self._overlap(tuple(items), pairs)
+        items = (self._holding(item) for item in self._of(self.sources.items, value))
+        return self._of(self.sources.repeats, value) or self._overlap(tuple(items), pairs)
 
     def _holding(self, nodes: frozenset[str]) -> frozenset[str]:
         """Without the items of a display of numbers that is read here only: `[0.0]` in `[0.0] * n`
@@ -334,7 +358,7 @@ class Sharing(Problem[Pairs]):
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it, by whatever name."""
-        for container, values in container_stores(stmt, self.sources):
+        for container, values in self._of(self._stores, stmt):
             before = pairs  # (what is put there is put once, by however many names)
             reached = pairs.partners((container,))
             same = {owner(node) for node in reached}
