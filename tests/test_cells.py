@@ -288,6 +288,26 @@ def held_in_one_branch(x, s):
     return np.sum(x)
 
 
+def adding(a):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total = total + v * a
+
+    def read(by=1.0):
+        return total * by
+
+    return {"add": add, "read": read, "scaled": lambda s, t: total * s * t}
+
+
+def of_a_dict_by_what_they_take(x, s):
+    kept = adding(s)
+    kept["add"](x[0])
+    kept["add"](x[1] * s)
+    return kept["read"]() * x[2] + kept["scaled"](s, t=x[0])
+
+
 # (Before a call nothing tells what `outer["box"][0]` is; what gives its cell back is refused.)
 FIRST_ORDER = (kept_by_another_name, late_values_in_a_list)
 PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
@@ -312,6 +332,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (bound_in_branches, (X, 0.37)),
     (with_a_default, (X, 0.37)),
     (held_by_a_name_used_again, (X, 0.37)),
+    (of_a_dict_by_what_they_take, (X, 0.37)),
     (held_in_one_branch, (X, 0.37)),
 ]
 

@@ -16,6 +16,7 @@ from ...analysis.constructors import initialiser, record_class
 from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
 from ...frontend.lower import Lowered
+from ...frontend.signatures import plain_signature
 from ...frontend.structures import default_function, held_by_class, is_function, sets_attribute
 from ...ir.facts import fact
 from ...ir.index import all_names
@@ -52,6 +53,7 @@ def by_class(
     each; None for any other. `desugared` gives the statement where names have certain kinds."""
     for name in sorted(_asked(stmt)):
         among = [k for k in kinds.get(name, UNKNOWN).among if _may_have(k, name, stmt)]
+        among = [k for k in among if _takes(k, name, stmt)] or among
         cases = [(kind, desugared(stmt, {**kinds, name: kind})) for kind in among]
         if all(case == stmt for _, case in cases):
             continue
@@ -148,6 +150,19 @@ def _may_have(kind: Kind, name: str, stmt: ir.Stmt) -> bool:
             if inspect.getattr_static(kind.cls, asked, None) is not None:
                 return True
             return hasattr(kind.cls, "__getattr__") or sets_attribute(kind.cls, asked)
+    return True
+
+
+def _takes(kind: Kind, name: str, stmt: ir.Stmt) -> bool:
+    """Whether objects of a class, where a statement calls them, take as many arguments."""
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Var(called), args=args, kwargs=words) if called == name:
+            own = inspect.getattr_static(kind.cls, "__call__", None)
+            if isinstance(own, types.FunctionType) and not any(map(ir.is_starred, args)):
+                try:
+                    plain_signature(own).bind(None, *args, **dict(words))
+                except TypeError:
+                    return False
     return True
 
 
