@@ -17,7 +17,7 @@ from ..frontend.owners import is_numerical, module_of
 from ..frontend.structures import is_function
 from ..ir.facts import fact
 from ..ir.index import forms, references
-from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
+from ..ir.kind import BOOL, FUNCTION, INT, INTEGER, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.kinds_of import dim
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
@@ -118,7 +118,9 @@ def _is_of_complex(ref: ir.Ref) -> bool:
 _MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 
 
-_CONVERTING = (np.array, np.asarray)
+_CONVERTING = (
+    *(np.array, np.asarray, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack),
+)
 
 
 def _is_of_integers(kind: Kind) -> bool:
@@ -149,7 +151,6 @@ class _Inference:
         self.statements: list[ir.Stmt] = []
         self.in_loop: set[str] = set()
         self.reads: collections.Counter[str] = collections.Counter()  # by how many statements
-        self.read_by: dict[str, ir.Stmt] = {}  # the last of them
         self.readers: dict[str, list[int]] = {}
         # Containers that were read before it was known what is put into them, and what that is: a
         # loop that adds what it takes from one to itself would keep the nothing it began with.
@@ -162,7 +163,6 @@ class _Inference:
         for number, (stmt, around) in enumerate(ir.with_parents(self.function.body)):
             self.statements.append(stmt)
             self.reads.update(ir.reads(stmt))
-            self.read_by.update(dict.fromkeys(ir.reads(stmt), stmt))
             bound = ir.binds(stmt)
             looping = any(map(_is_loop, around))
             for name in bound:
@@ -317,6 +317,8 @@ class _Inference:
         """
         if self.bindings.get(name, 0) > 1 or name in self.in_loop:
             return kind
+        if kind.integer and kind.spells is None:
+            return ir.replaced(kind, spells=f"{name}{INTEGER}")
         if kind.form not in ("array", "value", "unknown"):
             return kind
         if kind.shape is None:
@@ -407,15 +409,19 @@ class _Inference:
         return ir.replaced(kind, items=tuple(map(self._converted, value.items)))
 
     def _is_converted(self, name: str) -> bool:
-        """Whether what is made under a name is read once, to be a part of an array: so it holds
-        then what it was made of."""
-        if self.reads[name] != 1 or self.bindings[name] != 1:
+        """Whether what is made under a name is read to be a part of an array, and for nothing
+        else: so it holds then what it was made of."""
+        numbers = self.readers.get(name, [])
+        if self.bindings[name] != 1 or self.reads[name] != len(numbers) or not numbers:
             return False
-        match self.read_by[name]:
+        return all(self._converts(self.statements[number], name) for number in numbers)
+
+    def _converts(self, stmt: ir.Stmt, name: str) -> bool:
+        match stmt:
             case ir.Assign(str(target), ir.Display("list" | "tuple", items)) if (
                 ir.Var(name) in items
             ):
-                return self._is_converted(target)
+                return target not in self.reads or self._is_converted(target)
             case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=args)) if ir.Var(name) in args:
                 return any(obj is known for known in _CONVERTING)
         return False

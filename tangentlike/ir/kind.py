@@ -35,6 +35,7 @@ MOST_EXACT = 4  # entries of an axis that a compiled loop is made for
 Dim = Union[int, str, None]
 Shape = Union[tuple[Dim, ...], str, None]
 MANY = "!"  # some size that is not 1
+INTEGER = ".int"  # ends the name of an integer that may be a size, but may be negative as well
 
 
 CLASS, VALUE = "class", "value"  # how much of an argument a test asks for

@@ -9,6 +9,7 @@ from .. import ir, runtime
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import buffers
 from .book import KindOf, nondifferentiable, rule
+from .index_kinds import places
 from .kinds_of import (
     argument,
     array_of_rank,
@@ -242,11 +243,10 @@ def geomspace(y, start, stop, num=50, endpoint=True):
 
 def _arange(call: ir.Call, kind_of: KindOf) -> Kind:
     """As many entries as there are rows, for `np.arange(len(x))`."""
-    if len(call.args) != 1 or call.kwargs or not kind_of(call.args[0]).integer:
+    kinds = [kind_of(arg) for arg in call.args]
+    if call.kwargs or not all(kind.integer for kind in kinds):
         return Kind("array", "?", (None,))
-    size = dim(call.args[0], kind_of)
-    known = size >= 0 if isinstance(size, int) else size is not None and "-" not in size
-    return Kind("array", "int", (size if known else None,))
+    return Kind("array", "int", (places(call.args, kind_of),))
 
 
 @rule(np.arange, builder=True, kind=_arange)
@@ -301,8 +301,10 @@ nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=_like_first(1
 nondifferentiable(np.eye, np.tri, kind=_matrix(3, columns_place=1))
 nondifferentiable(np.identity, kind=_matrix(1))
 nondifferentiable(
-    *(np.bartlett, np.blackman, np.hamming, np.hanning, np.fft.fftfreq, np.fft.rfftfreq),
-    kind=array_of_rank(1),
+    *(np.bartlett, np.blackman, np.hamming, np.hanning, np.fft.rfftfreq), kind=array_of_rank(1)
+)
+nondifferentiable(
+    np.fft.fftfreq, kind=lambda call, of: Kind("array", "float", (dim(call.args[0], of),))
 )
 nondifferentiable(runtime.steps, kind=unknown)
 nondifferentiable(runtime.polyder_matrix, kind=array_of_rank(2))

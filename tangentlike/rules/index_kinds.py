@@ -10,13 +10,13 @@ import ast
 import functools
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from .. import ir
-from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind, Shape
+from ..ir.kind import INTEGER, MANY, OTHER, UNKNOWN, Dim, Kind, Shape
 from .book import KindOf
 from .decisions import is_literal, literal
 from .kinds_of import EXACT, broadcast
@@ -291,9 +291,24 @@ def _window(size: Dim, part: ir.Slice, kind_of: KindOf) -> Dim:
     return _size_of(length) if _is_size(least) and _is_size(room) else None
 
 
+def places(bounds: Sequence[ir.Expr], kind_of: KindOf) -> Dim:
+    """How many integers `np.arange(*bounds)` gives; None where that has no name.
+
+    Sizes are what they say where that is not negative, and 0 elsewhere, as here.
+    """
+    zero, one = ir.Const(0), ir.Const(1)
+    start, stop, step = (zero, *bounds, one) if len(bounds) == 1 else (*bounds, one)[:3]
+    first, last = _terms(start, kind_of), _terms(stop, kind_of)
+    if first is None or last is None or not is_literal(step) or literal(step) not in (1, -1):
+        return None
+    if any(name.startswith(_COUNTED) for name in (*first, *last)):
+        return None
+    return _size_of(_plus(last, first, -1) if literal(step) == 1 else _plus(first, last, -1))
+
+
 def _is_size(terms: Mapping[str, int]) -> bool:
     """Whether a sum of sizes is surely not negative."""
-    return all(count >= 0 for count in terms.values())
+    return all(n >= 0 and not (n and name.endswith(INTEGER)) for name, n in terms.items())
 
 
 def total_size(sign: int, a: Shape | Dim, b: Shape | Dim) -> Dim:
@@ -326,8 +341,9 @@ def _terms(expr: ir.Expr, kind_of: KindOf) -> dict[str, int] | None:
             if first is None or second is None:
                 return None
             return _plus(first, second, 1 if obj is operator.add else -1)
-        case ir.Const(int(value)) if type(value) is int:
-            return {"": value}
+        case ir.Const() | ir.Call(ir.Ref(obj=operator.neg)) if is_literal(expr):
+            value = literal(expr)
+            return {"": value} if type(value) is int else None
     kind = kind_of(expr)
     if kind.integer and isinstance(expr, ir.Var) and kind.below is not None:
         return {_COUNTED + expr.name: 1}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import ir
 from ..ir.kind import Kind
 from .book import Deferred, nondifferentiable, rule
-from .kinds_of import first, promoted, same_as, unknown
+from .kinds_of import argument, first, promoted, same_as, unknown
 from .tables import linear, written
 
 scipy = Deferred("scipy")
@@ -145,8 +146,16 @@ for _name, (_before, _after, _given, _words, _reach) in _FILTERS.items():
 
 
 def _spectrum(call, kind_of):
-    kind = kind_of(call.args[0])
+    """Of the shape of the signal, where no other size is asked for and none is known from it."""
+    kind, sizes = kind_of(call.args[0]), (argument(call, 1, "n"), argument(call, 1, "s"))
+    whole = _name_of(call) in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn")
+    if whole and kind.form == "array" and sizes == (ir.Const(None), ir.Const(None)):
+        return Kind("array", "complex", kind.shape)
     return Kind("array", "complex", None if kind.rank is None else (None,) * kind.rank)
+
+
+def _name_of(call):
+    return getattr(getattr(call.fn, "obj", None), "__name__", "")
 
 
 def _signal(call, kind_of):

@@ -395,8 +395,10 @@ def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Cont
     outside = isinstance(arg, ir.Ref) and isinstance(arg.obj, (list, tuple))
     if not outside and (kind.form not in _SEQUENCES or kind.spells is not None):
         return arg
-    name = context.fresh("array", Kind("array"), temporary=True)
     call = ir.Call(context.numpy("asarray"), (arg,), at=origin.place)
+    made = context.kind_of(call)
+    made = made if made.form == "array" else Kind("array")
+    name = context.fresh("array", made, temporary=True)
     before.append(ir.Assign(name, call, origin))
     return ir.Var(name)
 

@@ -35,6 +35,7 @@ from ..loops import is_call
 from ..normalize.updates import with_result
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value, copied
+from .joins import joined_parts
 from .masks import masks_of
 from .presence import Presence, popped_from
 
@@ -96,11 +97,22 @@ class Statements:
             self._unpack(stmt.target, stmt.value.name)
         elif popped_from(stmt):
             self._popped(popped_from(stmt), names[0])
-        else:
+        elif not self._joined(stmt):
             self._chain_rule(stmt, names)
             return
         for name in names:
             adjoints.state.pop(name, None)
+
+    def _joined(self, stmt: ir.Assign) -> bool:
+        """Reverse a statement that joins arrays, where it is known which."""
+        parts = joined_parts(stmt, self.active, self.presence.facts, self.presence.local.at(stmt))
+        if parts is None:
+            return False
+        whole = str(stmt.target)
+        self.adjoints.materialise(whole)
+        for name, key in parts:
+            self.adjoints.contribute(name, ir.Index(self.adjoints.bar(whole), key))
+        return True
 
     def _cut_off(self, names: tuple[str, ...]) -> bool:
         """Whether an adjoint is wanted here and goes no further; then it is complete."""

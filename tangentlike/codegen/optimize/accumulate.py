@@ -158,7 +158,8 @@ class _Merging(Asking):
         return stmt
 
     def _begun(self, stmt: ir.Stmt, zeros: dict[ir.Expr, Zero], out: list[ir.Stmt | None]) -> bool:
-        """Begin with an array that is added last, where nothing else needs it.
+        """Do without zeros to which entries and, last, an array are added, or that are added to
+        another array: these are what the entries are added to, as nothing else needs them.
 
         before::                            after::
             u_bar = np.zeros_like(u)            u_bar = new_bar
@@ -166,24 +167,34 @@ class _Merging(Asking):
             u_bar += new_bar
         """
         match stmt:
-            case ir.Update(ir.Var(name) as place, op, ir.Var(other)) if op == IADD:
-                found = zeros.get(place)
+            case ir.Update(ir.Var(name), op, ir.Var(other)) if op == IADD and name != other:
+                into, given = zeros.get(ir.Var(name)), zeros.get(ir.Var(other))
             case _:
                 return False
-        if found is None or found.added is None or self.sharing.is_outside(other):
-            return False
         mine, others = self.facts.kind_behind(name), self.facts.kind_behind(other)
         if mine.dtype != others.dtype or not (self.facts.real and others.same_shape(mine)):
             return False
-        held = {*self.sharing.members(other), other} - {name}
-        if any(self.live.is_live_after(stmt, member) for member in held):
+        ends = not any(self.live.is_live_after(stmt, n) for n in self._held(other) - {name})
+        if not ends or self.sharing.is_outside(other):
             return False
-        for between in (effect_of(s, self.facts) for s in out[found.at + 1 :] if s is not None):
-            if between.fixed or held & (between.reads | between.binds):
-                return False
-        out[found.at] = ir.Assign(name, ir.Var(other), stmt.origin)
-        del zeros[place]
-        return True
+        if _is_filled(into) and self._is_untouched(self._held(other) - {name}, into.at, out):
+            out[into.at] = ir.Assign(name, ir.Var(other), stmt.origin)
+            del zeros[ir.Var(name)]
+            return True
+        alone = self._held(other) == {other}
+        if _is_filled(given) and alone and self._is_untouched(self._held(name), given.at, out):
+            _renamed(out, given.at, other, name)
+            del zeros[ir.Var(other)]
+            return True
+        return False
+
+    def _held(self, name: str) -> set[str]:
+        return {*self.sharing.members(name), name}
+
+    def _is_untouched(self, names: set[str], since: int, out: list[ir.Stmt | None]) -> bool:
+        """Whether the statements since then have nothing to do with names."""
+        between = (effect_of(s, self.facts) for s in out[since + 1 :] if s is not None)
+        return not any(e.fixed or names & (e.reads | e.binds) for e in between)
 
     def _copied(self, stmt: ir.Stmt) -> tuple[ir.Var, str] | None:
         """`x_bar` and `y` of `x_bar = y.copy()`, or of `x_bar = y`; an array with axes."""
@@ -336,6 +347,20 @@ class _Merging(Asking):
 
     def _is_silent(self, stmt: ir.Stmt) -> bool:
         return all(expr_effect(e, self.facts, True).silent for e in ir.expressions(stmt))
+
+
+def _is_filled(zero: Zero | None) -> TypeGuard[Zero]:
+    """Whether something was added to entries since."""
+    return zero is not None and zero.added is not None and zero.source is None
+
+
+def _renamed(out: list[ir.Stmt | None], zero: int, name: str, new: str) -> None:
+    """Add to entries of another array what was added to those of zeros."""
+    out[zero] = None
+    for at in range(zero + 1, len(out)):
+        match out[at]:
+            case ir.Update(ir.Index(ir.Var(base), key), op, value, origin) if base == name:
+                out[at] = ir.Update(ir.Index(ir.Var(new), key), op, value, origin)
 
 
 def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
