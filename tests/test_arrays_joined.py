@@ -1,4 +1,4 @@
-"""The adjoints of what is joined to one array: parts of the adjoint of the whole."""
+"""The adjoints of what is joined to one array, and of differences of neighbours: slices."""
 
 from __future__ import annotations
 
@@ -124,8 +124,58 @@ OTHERS = [
 ]
 
 
+def lengths(a, b):
+    return np.sum(np.sqrt(np.diff(a) ** 2 + np.diff(a * b[0]) ** 2))
+
+
+def differences(a, b):
+    m = np.outer(a, b)
+    d, e = np.diff(m, axis=0), np.diff(m)
+    return np.sum(d**2 * W[:2, None]) + np.sum(e**3) + np.sum(np.diff(a, axis=-1) * W[:2])
+
+
+def areas(a, b):
+    s = np.trapezoid(a**2, np.cumsum(a * a)) + np.trapezoid(np.sin(a), dx=0.3)
+    return s * np.trapezoid(y=a, x=np.arange(3.0) ** 2) + np.trapezoid(b)
+
+
+def padded(a, b):
+    z, m = np.pad(a, 2), np.pad(np.outer(a, b), 1)
+    return np.sum((z[2:] - z[:-2]) ** 2 * W[:5]) + np.sum(np.diff(m, axis=1) ** 2)
+
+
+def of_known_shapes(a, b):
+    m = np.outer(a, a) + np.eye(3)
+    s = np.sum(np.diag(m) * a) + np.sum(np.swapaxes(m, 0, 1) * m * a)
+    s += np.sum(np.expand_dims(a, 1) * m) + np.sum(np.add.outer(a, b) ** 2)
+    s += np.sum(a[np.argsort(-a)] * W[:3]) + np.polyval(a, b[0])
+    s += np.sum(np.cumsum(m, axis=0) ** 2) + np.sum(np.cumsum(m, axis=1) ** 3)
+    return s + np.linalg.slogdet(m)[1]
+
+
+NEIGHBOURS = [lengths, differences, areas, padded]
+
+
+def further_differences(a, b):
+    axis = len(b) - 2
+    d = np.diff(np.outer(a, a), axis=axis)
+    return np.sum(np.diff(a, n=2) ** 2) + np.sum(d**2) + np.sum(np.diff(a, prepend=b[0]) ** 2)
+
+
+def other_areas(a, b):
+    s = np.sum(np.trapezoid(np.outer(a, b), axis=0) ** 2) + np.trapezoid(a, dx=b[0])
+    return s + np.sum(np.trapezoid(np.outer(a, b), b) ** 2)
+
+
+def differences_of_complex(a, b):
+    return np.sum(np.abs(np.diff(a * (1.0 + 2.0j) + b[0] * 1j)) ** 2)
+
+
+OTHERS += [of_known_shapes, further_differences, other_areas, differences_of_complex]
+
+
 @pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize("fn", [*SLICED, *OTHERS])
+@pytest.mark.parametrize("fn", [*SLICED, *NEIGHBOURS, *OTHERS])
 def test_gradients(fn: Any, typed: bool) -> None:
     df = tl.value_and_grad(fn, (0, 1), example=(A, B) if typed else None)
     value, gradients = df(A, B)
@@ -148,6 +198,18 @@ def test_gradients(fn: Any, typed: bool) -> None:
 def test_no_part_is_asked_for_its_size_when_it_runs(fn: Any) -> None:
     source = tl.grad(fn, (0, 1), example=(A, B)).source
     assert not [h for h in ("split_like", "unstack", "hstack_axis", "parts_bar") if h in source]
+
+
+@pytest.mark.parametrize("fn", NEIGHBOURS)
+def test_neighbours_are_slices(fn: Any) -> None:
+    source = tl.grad(fn, (0, 1), example=(A, B)).source
+    assert not [h for h in ("undiff", "trapezoid_bar", "unpad", "scalar_seed") if h in source]
+
+
+def test_differences_of_one_entry_and_of_none() -> None:
+    gradient = tl.grad(lambda x: np.sum(np.diff(x) ** 2))
+    for count in (1, 0):
+        assert (gradient(np.ones(count)) == np.zeros(count)).all()
 
 
 def test_parts_of_other_types_and_of_no_entries() -> None:

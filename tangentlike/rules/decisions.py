@@ -244,6 +244,12 @@ def _ascends(facts: Facts, name: str) -> bool:
     return all(a <= b for a, b in itertools.pairwise(places))  # (none is negative)
 
 
+def _is_count(facts: Facts, name: str) -> bool:
+    """Whether an argument is an integer above 0, written out."""
+    value = literal(facts.arguments[name])
+    return type(value) is int and value > 0
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
@@ -257,6 +263,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_inexact": _is_inexact,
     "is_real": lambda facts, name: not _is_complex(facts, name),
     "is_literal": lambda facts, name: is_literal(facts.arguments[name]),
+    "is_count": _is_count,
     "same": _same,
     "spans": lambda facts, a, b: _known(facts.kind(a).spans(facts.kind(b)) or None),
     "stacked_alike": _stacked_alike,

@@ -324,6 +324,16 @@ def total_size(sign: int, a: Shape | Dim, b: Shape | Dim) -> Dim:
     return total if plain else f"{EXACT}{total}"
 
 
+def longer(size: Dim, count: int) -> Dim:
+    """The size of an axis to which entries are added.
+
+    >>> longer("x.0!", 2), sliced(longer("x.0!", 2), ir.Slice(ir.Const(1), ir.Const(-1)))
+    ('(+x.0!*1+2)', 'x.0!')
+    """
+    terms = _summands(size)
+    return None if terms is None else _size_of(_plus(terms, {"": count}, 1))
+
+
 def _summands(spells: Shape | Dim) -> dict[str, int] | None:
     """What an integer is the sum of; None of what is the size of a slice, which is 0 where that
     sum is negative."""

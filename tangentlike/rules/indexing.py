@@ -143,7 +143,10 @@ def choose(y, a, choices, *, mode="raise"):
 def _diag(call, kind_of):
     kind = kind_of(call.args[0])
     rank = {1: 2, 2: 1}.get(kind.rank or 0)
-    return Kind("array", kind.dtype, None if rank is None else (None,) * rank)
+    if rank is None:
+        return Kind("array", kind.dtype)
+    alike = len(call.args) == 1 and not call.kwargs and len({*kind.shape}) == 1
+    return Kind("array", kind.dtype, (kind.shape[0] if alike else None,) * rank)
 
 
 @rule(np.diag, view="maybe", kind=_diag)
@@ -272,13 +275,22 @@ nondifferentiable(
     *(np.ndarray.argmax, np.ndarray.argmin),
     kind=_place,
 )
+
+
+def _order(call, kind_of):
+    """The places of an array's entries, in another order. (`axis=None` is for all of them.)"""
+    kind = kind_of(call.args[0])
+    known = len(call.args) == 1 and "axis" not in dict(call.kwargs) and kind.form == "array"
+    return Kind("array", "int", kind.shape if known else None)
+
+
 nondifferentiable(
-    *(np.argsort, np.argpartition, np.lexsort, np.nonzero, np.flatnonzero, np.argwhere),
+    *(np.argpartition, np.lexsort, np.nonzero, np.flatnonzero, np.argwhere),
     *(np.searchsorted, np.digitize),
     *(np.ravel_multi_index, np.unravel_index, np.indices),
     *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
-    *(np.ndarray.argsort, np.ndarray.argpartition),
+    np.ndarray.argpartition,
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
     *(np.ndindex, np.histogram_bin_edges),
     *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),
@@ -286,6 +298,7 @@ nondifferentiable(
     *(runtime.flat_places, runtime.histogram_places, runtime.put_places),
     *(runtime.diagonal_places, runtime.value_places),
 )
+nondifferentiable(np.argsort, np.ndarray.argsort, kind=_order)
 nondifferentiable(np.linalg.matrix_rank, kind=integer)
 
 

@@ -325,21 +325,28 @@ def _each_dot(form, operands):
     return " + ".join(terms)
 
 
-@rule(np.multiply.outer, kind=unknown)
+def _of_all_pairs(call, kind_of):
+    a, b = map(kind_of, call.args[:2])
+    if len(call.args) > 2 or call.kwargs or not a.rank or not b.rank:
+        return unknown(call, kind_of)
+    return kinds_of.Kind("array", kinds_of.promote(a.dtype, b.dtype), (*a.shape, *b.shape))
+
+
+@rule(np.multiply.outer, kind=_of_all_pairs)
 def multiply_outer(y, a, b):
     y_dot = np.multiply.outer(a_dot, b) + np.multiply.outer(a, b_dot)
     a_bar = reshape_like(np.tensordot(y_bar, conj(b), np.ndim(b)), a)
     b_bar = reshape_like(np.tensordot(conj(a), y_bar, np.ndim(a)), b)
 
 
-@rule(np.add.outer, kind=unknown)
+@rule(np.add.outer, kind=_of_all_pairs)
 def add_outer(y, a, b):
     y_dot = np.add.outer(a_dot, zeros_like(b)) + np.add.outer(zeros_like(a), b_dot)
     a_bar = sum_trailing(y_bar, a)
     b_bar = unbroadcast(y_bar, b)
 
 
-@rule(np.subtract.outer, kind=unknown)
+@rule(np.subtract.outer, kind=_of_all_pairs)
 def subtract_outer(y, a, b):
     y_dot = np.add.outer(a_dot, zeros_like(b)) - np.add.outer(zeros_like(a), b_dot)
     a_bar = sum_trailing(y_bar, a)
@@ -387,7 +394,15 @@ def convolve_bar(y, g, other, like, mode="full"):
 # --------------------------------------------------------------------------- polynomials
 
 
-@rule(np.polyval, kind=unknown)
+def _value_of_polynomial(call, kind_of):
+    """Of a vector of coefficients, as large as the points are."""
+    p, x = map(kind_of, call.args[:2])
+    if p.form != "array" or p.rank != 1 or x.form not in ("number", "array"):
+        return unknown(call, kind_of)
+    return kinds_of.Kind(x.form, kinds_of.promote(p.dtype, x.dtype), x.shape)
+
+
+@rule(np.polyval, kind=_value_of_polynomial)
 def polyval(y, p, x):
     y_dot = np.polyval(p_dot, x) + np.polyval(cast_like(np.polyder(p), p), x) * x_dot
     p_bar = polyval_bar(y_bar, p, x)

@@ -10,6 +10,8 @@ import numpy as np
 from .. import ir, runtime
 from ..ir.kind import Kind
 from .book import nondifferentiable, rule
+from .decisions import is_literal, literal
+from .index_kinds import sliced
 from .kinds_of import (
     argument,
     array_of_rank,
@@ -358,7 +360,19 @@ def _diff_view(call: ir.Call) -> str:
     return "no" if isinstance(n, ir.Const) and n.value != 0 else "maybe"
 
 
-@rule(np.diff, kind=unknown, view=_diff_view)
+def _neighbours(call, kind_of):
+    """One less along an axis; of further differences nothing is said."""
+    kind, axis = kind_of(call.args[0]), argument(call, 2, "axis", -1)
+    if argument(call, 1, "n", 1) != ir.Const(1) or not is_literal(axis) or not kind.rank:
+        return (
+            Kind("array", kind.dtype, (None,) * kind.rank) if kind.rank else unknown(call, kind_of)
+        )
+    sizes, place = [*kind.shape], literal(axis)
+    sizes[place] = sliced(sizes[place], ir.Slice(ir.Const(1)))
+    return Kind("array", kind.dtype, tuple(sizes))
+
+
+@rule(np.diff, kind=_neighbours, view=_diff_view)
 def diff(y, a, n=1, axis=-1):
     y_dot = np.diff(a_dot, n=n, axis=axis)
     a_bar = undiff(y_bar, a, n, axis)
@@ -380,7 +394,18 @@ def gradient(y, f, *varargs, axis=None, edge_order=1):
     varargs_bar = gradient_steps_bar(y_bar, conj(f), varargs, axis, edge_order)
 
 
-@rule("numpy.trapezoid", "numpy.trapz", runtime.trapezoid, kind=unknown)
+def _area(call, kind_of):
+    """A number, of a vector."""
+    y, more = kind_of(call.args[0]), {word for word, _ in call.kwargs} - {"dx"}
+    if y.form == "array" and y.rank == 1 and len(call.args) == 1 and not more:
+        return Kind("number", y.dtype, ())
+    x = argument(call, 1, "x")
+    if y.form == "array" and y.rank == 1 and kind_of(x).rank == 1 and len(call.args) < 4:
+        return Kind("number", promote(y.dtype, kind_of(x).dtype), ())
+    return unknown(call, kind_of)
+
+
+@rule("numpy.trapezoid", "numpy.trapz", runtime.trapezoid, kind=_area)
 def trapezoid(z, y, x=None, dx=1.0, axis=-1):
     if x is None:
         z_dot = trapezoid(y_dot, None, dx, axis) + trapezoid(y, None, dx_dot, axis)

@@ -9,6 +9,7 @@ from .. import ir, runtime
 from ..ir.kind import MANY, Kind, is_many, is_named
 from .book import nondifferentiable, rule
 from .decisions import is_literal, literal
+from .index_kinds import longer
 from .kinds_of import (
     added_sizes,
     argument,
@@ -244,11 +245,22 @@ def matrix_transpose(y, x):
     x_bar = np.swapaxes(y_bar, -1, -2)
 
 
+def _swapped(call, kind_of):
+    kind, axes = kind_of(call.args[0]), call.args[1:]
+    if not isinstance(kind.shape, tuple) or len(axes) != 2 or not all(map(is_literal, axes)):
+        return _same_rank_unknown_order(call, kind_of)
+    sizes, (first, second) = [*kind.shape], map(literal, axes)
+    if not all(type(n) is int and -len(sizes) <= n < len(sizes) for n in (first, second)):
+        return _same_rank_unknown_order(call, kind_of)
+    sizes[first], sizes[second] = sizes[second], sizes[first]
+    return Kind("array", kind.dtype, tuple(sizes))
+
+
 linear("swap_last(x)", "swap_last(y_bar)", _same_rank_unknown_order, "maybe")
 linear(
     "np.swapaxes(a, axis1, axis2)",
     "np.swapaxes(y_bar, axis1, axis2)",
-    _same_rank_unknown_order,
+    _swapped,
     "view",
     also=(np.ndarray.swapaxes,),
 )
@@ -286,8 +298,12 @@ def _expanded(call, kind_of):
     if kind.rank is None or axis is None or not is_literal(axis):
         return Kind("array", kind.dtype)
     more = literal(axis)
-    count = len(more) if isinstance(more, tuple) else 1
-    return Kind("array", kind.dtype, (None,) * (kind.rank + count))
+    rank = kind.rank + (len(more) if isinstance(more, tuple) else 1)
+    if type(more) is int and -rank <= more < rank:
+        sizes = [*kind.shape] if isinstance(kind.shape, tuple) else []
+        sizes.insert(more % rank, 1)
+        return Kind("array", kind.dtype, tuple(sizes))
+    return Kind("array", kind.dtype, (None,) * rank)
 
 
 linear("np.expand_dims(a, axis)", "reshape_like(y_bar, a)", _expanded, "view")
@@ -536,7 +552,15 @@ def roll(y, a, shift, axis=None):
         a_bar = np.roll(y_bar, np.negative(shift), axis=axis)
 
 
-@rule(np.pad, kind=_same_rank_unknown_order)
+def _padded(call, kind_of):
+    """Longer on both sides, by a number that is written out."""
+    kind, width = kind_of(call.args[0]), argument(call, 1, "pad_width")
+    if not kind.rank or not isinstance(width, ir.Const) or type(width.value) is not int:
+        return _same_rank_unknown_order(call, kind_of)
+    return Kind("array", kind.dtype, tuple(longer(size, 2 * width.value) for size in kind.shape))
+
+
+@rule(np.pad, kind=_padded)
 def pad(y, array, pad_width, mode="constant", *, constant_values=0):
     if mode in ("constant", "empty"):
         y_dot = np.pad(array_dot, pad_width)

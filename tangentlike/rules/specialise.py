@@ -148,6 +148,20 @@ def swap_last(y, x):
         text = x.T
 
 
+@shorter(runtime.transposed_inverse)
+def transposed_inverse(y, x):
+    if rank(x) == 2 and is_real(x):
+        text = np.linalg.inv(x).T
+
+
+@shorter(runtime.unpad)
+def unpad(y, g, like, pad_width, mode="constant"):
+    if rank(like) == 1 and is_count(pad_width) and mode == "constant":
+        text = g[pad_width:-pad_width]
+    elif rank(like) == 2 and is_count(pad_width) and mode == "constant":
+        text = g[pad_width:-pad_width, pad_width:-pad_width]
+
+
 @shorter(runtime.undiag)
 def undiag(y, g, v, k=0):
     if rank(v) == 1:
@@ -240,3 +254,7 @@ def dot_bar_b(y, g, a, b):
 def uncumsum(y, g, like, axis=None):
     if rank(like) == 1:
         text = np.cumsum(g[::-1])[::-1]
+    elif axis == 0:
+        text = np.cumsum(g[::-1], axis=0)[::-1]
+    elif rank(like) == 2 and axis in (1, -1):
+        text = np.cumsum(g[:, ::-1], axis=1)[:, ::-1]

@@ -29,13 +29,13 @@ from ...analysis.structure import structure
 from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind, is_many
 from ...rules.index_kinds import key_parts
-from ..context import ADD, ISUB, MUL, Context, operation
+from ..context import ADD, IADD, ISUB, MUL, Context, operation
 from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
 from ..normalize.updates import with_result
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value, copied
-from .joins import joined_parts
+from .array_parts import joined_parts, later_and_earlier, neighbours
 from .masks import masks_of
 from .presence import Presence, popped_from
 
@@ -97,7 +97,7 @@ class Statements:
             self._unpack(stmt.target, stmt.value.name)
         elif popped_from(stmt):
             self._popped(popped_from(stmt), names[0])
-        elif not self._joined(stmt):
+        elif not self._joined(stmt) and not self._beside(stmt):
             self._chain_rule(stmt, names)
             return
         for name in names:
@@ -113,6 +113,24 @@ class Statements:
         for name, key in parts:
             self.adjoints.contribute(name, ir.Index(self.adjoints.bar(whole), key))
         return True
+
+    def _beside(self, stmt: ir.Assign) -> bool:
+        """Reverse a difference of neighbours, or a sum over pairs of these."""
+        if not isinstance(stmt.target, str) or not self.context.real:
+            return False
+        kind_of, bar = self.presence.local.at(stmt), self.adjoints.bar(stmt.target)
+        added = neighbours(stmt, bar, self.active, kind_of, self.context.numpy("diff"))
+        for name, value, taken, axis in added or ():
+            self.adjoints.own(self.adjoints.aliases.root(name))
+            if not isinstance(value, ir.Var):
+                part = self.context.names.fresh(f"{name}_part_bar")
+                self.adjoints.assign(part, value)
+                value = ir.Var(part)
+            for key, op in zip(
+                later_and_earlier(axis), (IADD, ISUB if taken else IADD), strict=True
+            ):
+                self.adjoints.update(ir.Index(self.adjoints.adjoint(name), key), value, op)
+        return added is not None
 
     def _cut_off(self, names: tuple[str, ...]) -> bool:
         """Whether an adjoint is wanted here and goes no further; then it is complete."""

@@ -150,7 +150,8 @@ def _read(stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
     if isinstance(stmt, ir.Store | ir.Update) and not bare:
         # The place written must stay a place: numbers cannot stand there.
         names: Copies = {n: e for n, e in copies.items() if not isinstance(e, ir.Const)}
-        return ir.map_statement(stmt, expr=lambda e: _replaced(e, names))
+        new = ir.map_statement(stmt, expr=lambda e: _replaced(e, names))
+        return ir.replaced(new, value=_replaced(new.value, copies))
     return ir.map_statement(stmt, expr=lambda e: _replaced(e, copies))
 
 

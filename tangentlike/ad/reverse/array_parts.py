@@ -1,10 +1,14 @@
-"""Arrays joined to one: the adjoint of each is the part of the whole where it stands.
+"""Operations whose adjoints are parts of arrays, or are added to parts: written with slices.
 
-    z = np.concatenate([a, b])       a_bar = z_bar[: len(a)]
-                                     b_bar = z_bar[len(a) :]
+    z = np.concatenate([a, b])       a_bar, b_bar = z_bar[: len(a)], z_bar[len(a) :]
     m = np.column_stack((a, b))      a_bar, b_bar = m_bar[:, 0], m_bar[:, 1]
 
-Where it is not known what is joined, the runtime cuts the adjoint by the sizes of the parts.
+    d = np.diff(x)                   x_bar[1:] += d_bar
+                                     x_bar[:-1] -= d_bar
+    s = np.trapezoid(y, dx=h)        y_bar[1:] += 0.5 * s_bar * h
+                                     y_bar[:-1] += 0.5 * s_bar * h
+
+Where it is not known what is joined, or along which axis, the runtime asks.
 """
 
 from __future__ import annotations
@@ -24,6 +28,9 @@ _JOINING = (
 )
 _ADD = ir.Ref("+", operator.add)
 _NUMBERS = ("number", "array")
+
+# --------------------------------------------------------------------------------------------------
+# Arrays joined to one: the adjoint of each is the part of the whole where it stands.
 
 
 def joined_parts(
@@ -102,6 +109,9 @@ def _keys(
         return [_at(ir.Const(n), along) for n in range(len(items))]
     if obj in (np.hstack, runtime.row_join) and flat and 1 in ranks:
         return _slices(items, kinds, 0)
+    if obj in (np.vstack, np.column_stack) and ranks == {1, 2}:  # (a vector is a row, or a column)
+        kinds = [k if k.rank == 2 else Kind("number", k.dtype, ()) for k in kinds]
+        return _slices(items, kinds, 0 if obj is np.vstack else 1)
     if len(ranks) > 1 or (flat and ranks != {1}):
         return None
     (rank,) = ranks
@@ -174,3 +184,88 @@ def _back(sizes: Sequence[ir.Expr | None]) -> ir.Expr | None:
     """The place where literal sizes begin, counted from the end; None for the end itself."""
     number = sum(size.value for size in sizes if isinstance(size, ir.Const))
     return ir.Const(-number) if number else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Differences of neighbours, and sums of trapezoids: what the adjoint adds to slices of an operand.
+
+_TRAPEZOIDS = tuple(getattr(np, n) for n in ("trapezoid", "trapz") if hasattr(np, n))
+_HALF, _ONE = ir.Const(0.5), ir.Const(1)
+_MUL, _NEG = ir.Ref("*", operator.mul), ir.Ref("-", operator.neg)
+# The name of an operand, what is added to all entries but the first, and whether that is taken from
+# all but the last, instead of added to them, along an axis.
+Pairs = list[tuple[str, ir.Expr, bool, int]]
+
+
+def neighbours(
+    stmt: ir.Assign,
+    bar: ir.Expr,
+    active: frozenset[str],
+    kind_of: Callable[[ir.Expr], Kind],
+    difference: ir.Ref,
+) -> Pairs | None:
+    """What reversing a statement adds to pairs of entries; None for other statements, and where the
+    axis is not known. `bar` is the adjoint of its result, `difference` how the program calls
+    `np.diff`."""
+    match stmt:
+        case ir.Assign(str(), ir.Call(ir.Ref(obj=obj), args, kwargs)):
+            given = dict(kwargs)
+        case _:
+            return None
+    if obj is np.diff and given.keys() <= {"n", "axis"} and 1 <= len(args) <= 3:
+        count = args[1] if len(args) > 1 else given.get("n", _ONE)
+        axis = args[2] if len(args) > 2 else given.get("axis", ir.Const(-1))
+        return _differences(args[0], bar, axis, active, kind_of) if count == _ONE else None
+    if any(obj is known for known in _TRAPEZOIDS) and given.keys() <= {"x", "dx"}:
+        known = dict(zip(("y", "x", "dx"), args, strict=False)) | given
+        if len(args) <= 3 and known.get("x") == ir.Const(None):
+            del known["x"]
+        return _trapezoids(known, bar, active, kind_of, difference) if len(args) <= 3 else None
+    return None
+
+
+def _differences(
+    operand: ir.Expr,
+    bar: ir.Expr,
+    axis: ir.Expr,
+    active: frozenset[str],
+    kind_of: Callable[[ir.Expr], Kind],
+) -> Pairs | None:
+    kind = kind_of(operand)
+    if not isinstance(operand, ir.Var) or kind.form != "array" or not kind.rank:
+        return None
+    if not isinstance(axis, ir.Const) or type(axis.value) is not int:
+        if axis != ir.Call(_NEG, (_ONE,)):
+            return None
+        axis = ir.Const(-1)
+    return [(operand.name, bar, True, axis.value % kind.rank)]
+
+
+def later_and_earlier(axis: int) -> tuple[ir.Expr, ir.Expr]:
+    """The keys of all entries but the first, and of all but the last."""
+    return _at(ir.Slice(_ONE, None), axis), _at(ir.Slice(None, ir.Const(-1)), axis)
+
+
+def _trapezoids(
+    given: dict[str, ir.Expr],
+    bar: ir.Expr,
+    active: frozenset[str],
+    kind_of: Callable[[ir.Expr], Kind],
+    difference: ir.Ref,
+) -> Pairs | None:
+    y, x, step = given["y"], given.get("x"), given.get("dx", ir.Const(1.0))
+    operands = [y] if x is None else [y, x]
+    vectors = all(isinstance(e, ir.Var) and kind_of(e).form == "array" for e in operands)
+    if not vectors or any(kind_of(e).rank != 1 for e in operands) or _is_active(step, active):
+        return None
+    half = ir.Call(_MUL, (_HALF, bar))
+    width = step if x is None else ir.Call(difference, (x,))
+    share = half if width == ir.Const(1.0) else ir.Call(_MUL, (half, width))
+    found: Pairs = []
+    if isinstance(y, ir.Var) and y.name in active:
+        found.append((y.name, share, False, 0))
+    if isinstance(x, ir.Var) and x.name in active:
+        later, earlier = (ir.Index(y, key) for key in later_and_earlier(0))
+        moved = ir.Call(_MUL, (half, ir.Call(_ADD, (later, earlier))))
+        found.append((x.name, moved, True, 0))
+    return found
