@@ -21,13 +21,22 @@ import numpy as np
 from ... import ir, runtime
 from ...analysis.structure import Structure
 from ...ir.kind import Kind
+from ...rules.decisions import is_literal, literal
 
 _JOINING = (
     *(np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.append),
     runtime.row_join,
 )
+_TRAPEZOIDS = tuple(getattr(np, n) for n in ("trapezoid", "trapz") if hasattr(np, n))
 _ADD = ir.Ref("+", operator.add)
 _NUMBERS = ("number", "array")
+
+
+def is_reversed_by_slices(value: ir.Expr) -> bool:
+    """Whether an expression calls one of these operations."""
+    obj = value.fn.obj if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) else None
+    return any(obj is known for known in (*_JOINING, np.diff, *_TRAPEZOIDS))
+
 
 # --------------------------------------------------------------------------------------------------
 # Arrays joined to one: the adjoint of each is the part of the whole where it stands.
@@ -189,9 +198,8 @@ def _back(sizes: Sequence[ir.Expr | None]) -> ir.Expr | None:
 # --------------------------------------------------------------------------------------------------
 # Differences of neighbours, and sums of trapezoids: what the adjoint adds to slices of an operand.
 
-_TRAPEZOIDS = tuple(getattr(np, n) for n in ("trapezoid", "trapz") if hasattr(np, n))
 _HALF, _ONE = ir.Const(0.5), ir.Const(1)
-_MUL, _NEG = ir.Ref("*", operator.mul), ir.Ref("-", operator.neg)
+_MUL = ir.Ref("*", operator.mul)
 # The name of an operand, what is added to all entries but the first, and whether that is taken from
 # all but the last, instead of added to them, along an axis.
 Pairs = list[tuple[str, ir.Expr, bool, int]]
@@ -215,12 +223,12 @@ def neighbours(
     if obj is np.diff and given.keys() <= {"n", "axis"} and 1 <= len(args) <= 3:
         count = args[1] if len(args) > 1 else given.get("n", _ONE)
         axis = args[2] if len(args) > 2 else given.get("axis", ir.Const(-1))
-        return _differences(args[0], bar, axis, active, kind_of) if count == _ONE else None
-    if any(obj is known for known in _TRAPEZOIDS) and given.keys() <= {"x", "dx"}:
-        known = dict(zip(("y", "x", "dx"), args, strict=False)) | given
-        if len(args) <= 3 and known.get("x") == ir.Const(None):
-            del known["x"]
-        return _trapezoids(known, bar, active, kind_of, difference) if len(args) <= 3 else None
+        return _differences(args[0], bar, axis, kind_of) if count == _ONE else None
+    if any(obj is area for area in _TRAPEZOIDS) and given.keys() <= {"x", "dx"} and len(args) < 4:
+        operands = dict(zip(("y", "x", "dx"), args, strict=False)) | given
+        if operands.get("x") == ir.Const(None):
+            del operands["x"]
+        return _trapezoids(operands, bar, active, kind_of, difference)
     return None
 
 
@@ -228,17 +236,14 @@ def _differences(
     operand: ir.Expr,
     bar: ir.Expr,
     axis: ir.Expr,
-    active: frozenset[str],
     kind_of: Callable[[ir.Expr], Kind],
 ) -> Pairs | None:
     kind = kind_of(operand)
     if not isinstance(operand, ir.Var) or kind.form != "array" or not kind.rank:
         return None
-    if not isinstance(axis, ir.Const) or type(axis.value) is not int:
-        if axis != ir.Call(_NEG, (_ONE,)):
-            return None
-        axis = ir.Const(-1)
-    return [(operand.name, bar, True, axis.value % kind.rank)]
+    if not is_literal(axis) or type(literal(axis)) is not int:
+        return None
+    return [(operand.name, bar, True, literal(axis) % kind.rank)]
 
 
 def later_and_earlier(axis: int) -> tuple[ir.Expr, ir.Expr]:

@@ -35,7 +35,7 @@ from ..loops import is_call
 from ..normalize.updates import with_result
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value, copied
-from .array_parts import joined_parts, later_and_earlier, neighbours
+from .array_parts import is_reversed_by_slices, joined_parts, later_and_earlier, neighbours
 from .masks import masks_of
 from .presence import Presence, popped_from
 
@@ -97,11 +97,16 @@ class Statements:
             self._unpack(stmt.target, stmt.value.name)
         elif popped_from(stmt):
             self._popped(popped_from(stmt), names[0])
-        elif not self._joined(stmt) and not self._beside(stmt):
+        elif not self._by_slices(stmt):
             self._chain_rule(stmt, names)
             return
         for name in names:
             adjoints.state.pop(name, None)
+
+    def _by_slices(self, stmt: ir.Assign) -> bool:
+        if not is_reversed_by_slices(stmt.value):
+            return False
+        return self._joined(stmt) or self._beside(stmt)
 
     def _joined(self, stmt: ir.Assign) -> bool:
         """Reverse a statement that joins arrays, where it is known which."""
