@@ -191,6 +191,8 @@ PHRASES: tuple[tuple[str, ...], ...] = (
     ("p = Cell(<V>)", "p.b = <S>", "p.w = p.w * p.b", "<X> = p.w + p.b"),
     ("p = Cell(3.0, <S>)", "<X> = 0.1 * (<V> - 1.5) ** p.w * p.b", "p.w = <T>"),
     ("p = Cell(<V>, b=<T>)", "q = dataclasses.replace(p, b=p.b * 0.5)", "<X> = q.w * q.b"),
+    ("p = dataclasses.replace(Cell(<V> * 0.5, b=<T>), w=<W>)", "p.w[1] *= <S>", "<Y> = 0.1 * p.b"),
+    ("p = Pair(<W> * 0.5, <T>)._replace(left=<V>)", "<V>[0] *= 0.7", "<X> = 0.8 * p.left"),
     ("p = [Cell(<V>, <S>), Cell(<W>, <T>)]", "for q in p:", "    <X> = q.w * q.b"),
     ("p = Unit(<S>)", "q = Unit(<T>, out=np.sin)", "<X> = p(<V>) + q(<W>)"),
     ("p = [Unit(<S>), Unit(<T>, np.cos)]", "for q in p:", "    <X> = q(<V>)"),

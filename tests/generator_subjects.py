@@ -305,6 +305,9 @@ OUTPUTS = Subject(
         ("filled(<V>, <W>, <S>)",),
         ("np.copyto(<V>, <W> * <S>)",),
         ("np.add.at(<V>, [0, 0, 2], 0.3 * <W>[:3])",),
+        # arrays of rank 0 with a second name
+        ("q = np.array(<S>)", "q += 0.3 * <V>[1]", "p = q", "p *= 0.7", "<Y> = float(q)"),
+        ("q = np.array(<S>)", "p = q", "q *= <W>[0]", "p[...] = np.sin(p)", "<Y> = q * 0.9"),
         # what gives the argument itself where it fits, and is written
         ("q = np.asarray(<V>)", "q[1] = <F>", "<X> = q * 0.9"),
         ("q = np.ascontiguousarray(<V>)", "q *= 0.8", "<X> = q * <W>"),
