@@ -188,3 +188,21 @@ def test_second_order() -> None:
         step = 1e-5 * np.ones(4)
         expected = (gradient(X + step, Y) - gradient(X - step, Y)) / 2e-5
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def chosen_by_where(x, y):
+    return np.sum(np.where(x > 0.7, x * y, x**2 * y))
+
+
+def test_what_where_chooses_is_one_choice() -> None:
+    """The adjoints of both branches are one `np.where`; what is not chosen may be no number."""
+    gradient = tl.grad(chosen_by_where, (0, 1), example=(X, Y))
+    assert gradient.source.count("np.where") == 2 and "logical_not" not in gradient.source
+    for at, found in enumerate(gradient(X, Y)):
+        for k, step in enumerate(1e-6 * np.eye(4)):
+            ends = [[v + s * step * (i == at) for i, v in enumerate((X, Y))] for s in (1, -1)]
+            expected = (chosen_by_where(*ends[0]) - chosen_by_where(*ends[1])) / 2e-6
+            np.testing.assert_allclose(found[k], expected, rtol=1e-6, atol=1e-8)
+    missing = np.array([0.5, np.nan, 1.0, np.inf])
+    found = tl.grad(lambda c: np.sum(np.where(np.isfinite(missing), missing * c, 0.0)))(np.ones(4))
+    np.testing.assert_array_equal(found, [0.5, 0.0, 1.0, 0.0])

@@ -278,7 +278,11 @@ class _Guard:
         return fn == self.context.helper("unbroadcast")
 
     def _where(self, expr: ir.Expr, otherwise: ir.Expr) -> ir.Expr:
-        return ir.Call(self.context.numpy("where"), (self.mask, expr, otherwise))
+        where = self.context.numpy("where")
+        match self.mask:
+            case ir.Call(fn, (mask,), ()) if fn == self.context.numpy("logical_not"):
+                return ir.Call(where, (mask, otherwise, expr))
+        return ir.Call(where, (self.mask, expr, otherwise))
 
 
 # --------------------------------------------------------------------------------------------------

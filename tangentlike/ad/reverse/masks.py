@@ -136,9 +136,14 @@ class Masks:
             self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.items))
             self.adjoints.masks[name] = ir.Display("tuple", (ir.Var(index),))
             return
-        inverted = isinstance(mask, ir.Call) and mask.fn == self.context.numpy("logical_not")
-        word = "unselected" if inverted else "selected"
-        fitting: ir.Expr = self._named(word, self._reaching(mask, name), stmt, name)
+        word = "selected"
+        match mask:
+            case ir.Call(fn, (chosen,), ()) if fn == self.context.numpy("logical_not"):
+                word = "" if self._same_shape(chosen, name) else "unselected"
+        if word:
+            fitting: ir.Expr = self._named(word, self._reaching(mask, name), stmt, name)
+        else:
+            fitting = ir.Call(fn, (self._named("selected", chosen, stmt, name),))
         if before != NOWHERE:
             fitting = self._both("logical_or", before, fitting, stmt, name)
         self.adjoints.masks[name] = fitting

@@ -48,6 +48,7 @@ _POWER = ir.Ref("**", operator.pow)
 _LOOKED_THROUGH = (operator.pow, np.where, np.outer)
 _ONES = ("ones_like",)
 _ZEROS = ("zeros_like",)
+_ZERO = ir.Const(0.0)
 
 
 def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
@@ -758,17 +759,22 @@ class _Fold(Asking):
         return call if args == [*call.args] else replace(call, args=tuple(args))
 
     def _masked_once(self, product: Product) -> Product:
-        """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`."""
-        factors, masked = list(product.factors), dict[ir.Expr, int]()
+        """`np.where(m, a * b, 0.0)` for `np.where(m, a, 0.0) * np.where(m, b, 0.0)`; also where
+        the zeros come first."""
+        factors, masked = list(product.factors), dict[tuple[ir.Expr, int], int]()
         for at, factor in enumerate(product.factors):
             match self._behind(factor):
-                case ir.Call(fn=ir.Ref(obj=np.where), args=(mask, value, ir.Const(0.0)), kwargs=()):
-                    first = masked.setdefault(mask, at)
-                    before = self._behind(factors[first])
-                    if first < at and isinstance(before, ir.Call):
-                        both = self.expr(ir.Call(MUL, (before.args[1], value)))
-                        factors[first] = replace(before, args=(mask, both, before.args[2]))
-                        factors.remove(factor)
+                case ir.Call(ir.Ref(obj=np.where), (mask, *chosen), ()) if len(chosen) == 2:
+                    side = 1 if chosen[1] == _ZERO else 2 if chosen[0] == _ZERO else 0
+                case _:
+                    continue
+            first = masked.setdefault((mask, side), at) if side else at
+            before = self._behind(factors[first])
+            if first < at and isinstance(before, ir.Call):
+                both = self.expr(ir.Call(MUL, (before.args[side], chosen[side - 1])))
+                new = (mask, both, _ZERO) if side == 1 else (mask, _ZERO, both)
+                factors[first] = replace(before, args=new)
+                factors.remove(factor)
         return (
             product
             if len(factors) == len(product.factors)
