@@ -160,6 +160,67 @@ def kept_by_a_function(u):
     return s + np.sum(u) + held[0][0]
 
 
+# Entries that are written once are not set to zero where their adjoints are taken; these are
+# written twice.
+
+
+def twice_the_same_entry(u):
+    for _ in range(2):
+        new = np.zeros_like(u)
+        new[0] = u[1] * u[0]
+        new[0] = new[0] * u[2] + u[0]
+        new[1:] = u[:-1] ** 2
+        new[1] = new[2] * u[0]
+        u = new + u
+    return np.sum(u**2)
+
+
+def by_overlapping_rounds(u):
+    for _ in range(2):
+        new = np.zeros_like(u)
+        for i in range(3):
+            new[i] = u[i] ** 2
+            new[i + 1] = u[i] * 0.5
+        u = new + u
+    return np.sum(u**2)
+
+
+def in_one_branch_again(u):
+    for k in range(3):
+        new = np.empty_like(u)
+        new[:] = u * u
+        if k > 0:
+            new[k] = u[k] * u[0]
+        new[-1] = new[0] * u[3]
+        u = new * 0.5
+    return np.sum(u)
+
+
+def by_two_names(u):
+    for _ in range(2):
+        new = np.zeros_like(u)
+        other = new
+        other[0] = u[0] ** 2
+        new[0] = u[1] * other[0]
+        u = u + new
+    return np.sum(u * other)
+
+
+def by_an_inner_loop_again(u):
+    new = np.zeros_like(u)
+    for k in range(3):
+        for i in range(k, 4):
+            new[i] = new[i] * 0.5 + u[i] ** 2
+        new[0] = 1.0
+    return np.sum(new**2)
+
+
+WRITTEN_TWICE = [
+    *(twice_the_same_entry, by_overlapping_rounds, in_one_branch_again, by_two_names),
+    by_an_inner_loop_again,
+]
+
+
 # Arrays that a loop writes, and of which only what they were before it is asked for.
 
 
@@ -251,7 +312,7 @@ NOT_YET = [
 
 
 @pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize("fn", [*BUILT, *NOT_YET, *LOOPS])
+@pytest.mark.parametrize("fn", [*BUILT, *NOT_YET, *LOOPS, *WRITTEN_TWICE])
 def test_gradients(fn: Any, typed: bool) -> None:
     u = U.copy()
     df = tl.value_and_grad(fn, example=(U,) if typed else None)
@@ -273,6 +334,28 @@ def test_what_is_filled_is_not_restored(fn: Any) -> None:
     (filled,) = (name for name in ("new", "f", "z") if f" {name}[" in forwards)
     assert not [s for s in backwards.split("\n") if s.strip().startswith(f"{filled}[")]
     assert "unbroadcast" not in source
+
+
+def stiffness(e):
+    m = np.zeros((6, 6))
+    m[0, 0] = m[-1, -1] = 1.0
+    for i in range(1, 5):
+        m[i, i - 1] = e[0] * e[1]
+        m[i, i] = -2.0 * e[2] * e[3]
+        m[i, i + 1] = e[0]
+    for _ in range(2):
+        d = np.zeros(2)
+        d[0] = np.sum(m[1] * m[2])
+        d[1] = e[3] * d[0]
+        e = e * d[1]
+    return np.sum(e**2)
+
+
+def test_what_is_written_once_is_not_set_to_zero() -> None:
+    source = tl.grad(stiffness, example=(U,)).source
+    assert "] = 0.0" not in source
+    expected = [(stiffness(U + h) - stiffness(U - h)) / 2e-6 for h in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(tl.grad(stiffness)(U), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("fn", KEPT)

@@ -177,21 +177,26 @@ class Regions:
         """Whether two statements may touch the same entries in the same round of their loops."""
         return self._meet(read, write, same_round=True, later_rounds=False)
 
-    def may_meet_later(self, write: Access, read: Access) -> bool:
-        """Whether entries may be read after a statement has written them."""
+    def may_meet_later(self, write: Access, read: Access, made: ir.Stmt | None = None) -> bool:
+        """Whether entries may be read after a statement has written them; in the same round of
+        the loops around the statement that has `made` the array, where that is given."""
         same_round = self.facts.number(read.stmt) > self.facts.number(write.stmt)
-        return self._meet(write, read, same_round, later_rounds=True)
+        outer = 0 if made is None else len(self._loops(made))
+        return self._meet(write, read, same_round, later_rounds=True, outer=outer)
 
     # ------------------------------------------------------------------------- disjointness
 
-    def _meet(self, read: Access, write: Access, same_round: bool, later_rounds: bool) -> bool:
+    def _meet(
+        self, read: Access, write: Access, same_round: bool, later_rounds: bool, outer: int = 0
+    ) -> bool:
+        """Whether they meet; later rounds of the `outer` loops do not count."""
         mine, theirs = self._loops(read.stmt), self._loops(write.stmt)
         common = [a for a, b in zip(mine, theirs, strict=False) if a is b]
+        rounds = list(enumerate(common))[outer:] if later_rounds else []
         if read.name != write.name or read.key is None or write.key is None:
-            return same_round or bool(later_rounds and common)
+            return same_round or bool(rounds)
         if same_round and not self._apart(read, write, len(common), None):
             return True
-        rounds = enumerate(common) if later_rounds else ()
         return not all(self._apart(read, write, at, loop) for at, loop in rounds)
 
     def _apart(self, read: Access, write: Access, shared: int, later: ir.Stmt | None) -> bool:
@@ -664,12 +669,22 @@ class UnreadEntries:
         made = self.facts.single(name)
         if not (isinstance(made, ir.Assign) and _has_no_derivatives(made.value)):
             return False
-        if self.facts.block_of(made) != ROOT:
+        if not self._stands_before(made, stmt):
             return False
         this, writes = Access(stmt, name, stmt.target.key), self._all_writes(name)
         return writes is not None and not any(
-            self.regions.may_meet_later(write, this) for write in writes
+            self.regions.may_meet_later(write, this, made)
+            for write in writes
+            if not _stores_literal(write.stmt)
         )
+
+    def _stands_before(self, made: ir.Stmt, stmt: ir.Stmt) -> bool:
+        """Whether a statement comes first wherever the other is executed, in the same round."""
+        facts, home = self.facts, self.facts.block_of(made)
+        block = facts.block_of(stmt)
+        while block not in (home, ROOT):
+            block = facts.parent[block]
+        return block == home and facts.number(made) < facts.number(stmt)
 
     def may_put_another(self, stmt: ir.Store) -> bool:
         """Whether what a statement puts into a list or dict may be replaced by another item."""
@@ -842,6 +857,11 @@ def _has_no_derivatives(value: ir.Expr) -> bool:
             filled = obj is np.full and len(args) > 1 and isinstance(args[1], ir.Const | ir.Ref)
             return obj in _WITHOUT_DERIVATIVES or filled
     return False
+
+
+def _stores_literal(stmt: ir.Stmt) -> bool:
+    """Whether a statement stores a number that is written out, whose adjoint nobody asks for."""
+    return isinstance(stmt, ir.Store) and isinstance(stmt.value, ir.Const)
 
 
 def _hands_over(name: str, stmt: ir.Stmt) -> bool:
