@@ -185,6 +185,14 @@ def _holds_numbers(facts: Facts, name: str) -> bool:
     return _known(_is_of_numbers(facts.kind(name)) or None)
 
 
+def _holds_arrays(facts: Facts, name: str) -> bool:
+    """Whether all items of a list are arrays of floats with axes."""
+    kind = facts.kind(name)
+    item = kind.whole_item if kind.form == "list" else None
+    known = item is not None and item.form == "array" and item.dtype == "float"
+    return _known(bool(known and item is not None and item.rank) or None)
+
+
 def _is_of_numbers(kind: Kind) -> bool:
     if kind.form not in ("list", "tuple") or kind.length is None:
         return kind.form == "number"
@@ -257,6 +265,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_list": lambda facts, name: _form(facts, name, ("list",)),
     "is_dict": lambda facts, name: _form(facts, name, ("dict",)),
     "holds_numbers": _holds_numbers,
+    "holds_arrays": _holds_arrays,
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
     "stays_real": _stays_real,

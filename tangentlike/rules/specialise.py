@@ -182,6 +182,8 @@ def reshape_like(y, g, like):
 def nest_like(y, g, nested):
     if holds_numbers(nested) and is_real(g):
         text = g
+    elif holds_arrays(nested) and is_real(g):
+        text = list(g)
 
 
 @shorter(runtime.float_dtype)
