@@ -292,6 +292,28 @@ def in_a_helper(u):
     return s * np.sum(v)
 
 
+def swept(v, w):
+    v[0] = np.sin(w[1])
+    v[1:] += 0.3 * w[:-1]
+
+
+def held_by_a_tape(u):
+    v, w = u * 1.0, u * u
+    swept(v, w)
+    for _ in range(3):
+        swept(w, v)
+    return np.sum(v * u) + w[2]
+
+
+def held_by_a_stack(u):
+    v, s = u * 1.0, 0.0
+    for k in range(2):
+        s += np.sum(v * v) * u[k]
+    for k in range(4):
+        v[k] *= 0.5
+    return s + np.sum(v)
+
+
 def in_a_branch(u):
     v = np.exp(u)
     if u[0] > 0.0:
@@ -303,6 +325,7 @@ def in_a_branch(u):
 KEPT = [of_a_nonlinear_start, with_its_first_energy, of_two_loops]
 LOOPS = [
     *(*KEPT, read_within_as_well, under_two_names, bound_within, in_a_helper, in_a_branch),
+    *(held_by_a_tape, held_by_a_stack),
 ]
 
 NOT_YET = [

@@ -331,7 +331,8 @@ class Recorder:
         out.extend((*inside, *restores) if attempt else (*restores, *inside))
         for name in self.saves.kept.get(self.facts.number(step.stmt), ()):
             saved = self._stacks[(self.facts.number(step.stmt), "whole"), name]
-            out.append(ir.Assign(name, ir.Var(saved), _restore(step.stmt)))
+            whole = ir.Index(ir.Var(name), ir.Const(Ellipsis))  # (a tape may refer to it)
+            out.append(ir.Store(whole, ir.Var(saved), _restore(step.stmt)))
         out.extend(_again(s) for s in self.recomputed.exit.get(self.facts.number(step.stmt), ()))
         out.extend(step.exit)
         return out
