@@ -318,7 +318,7 @@ def test_an_object_outside_is_given_back(fn):
         expected = (gradient(X + 1e-6 * V, *args[1:]) - gradient(X - 1e-6 * V, *args[1:])) / 2e-6
         dots = (V, *[None] * (len(args) - 1))
         np.testing.assert_allclose(tl.jvp(gradient, args, dots)[1], expected, rtol=1e-6)
-        if fn is of_a_helper:  # (a list of the helper's is made shorter again, which may be shared)
+        if fn is of_a_helper and len(args) == 2:  # (a list of the helper's is made shorter again)
             with pytest.raises(tl.UnsupportedError, match="defined outside"):
                 tl.vjp(gradient, *args)
             continue

@@ -147,7 +147,7 @@ def test_texts_say_each_thing_once() -> None:
     square = (array(3, 3),)
     means = tl.autodiff(column_means, example=square).source
     assert ", np.full_like(x, mean_x_seed / x.shape[0])" in means
-    assert "return transposed_inverse(x)" in tl.grad(log_determinant, example=square).source
+    assert "return np.linalg.inv(x).T" in tl.grad(log_determinant, example=square).source
 
 
 def masked_reductions(x):

@@ -111,7 +111,8 @@ class Statements:
     def _joined(self, stmt: ir.Assign) -> bool:
         """Reverse a statement that joins arrays, where it is known which."""
         parts = joined_parts(stmt, self.active, self.presence.facts, self.presence.local.at(stmt))
-        if parts is None:
+        kinds = (self.context.kind_of(ir.Var(name)) for name, _ in parts or ())
+        if parts is None or not (self.context.real or all(k.dtype == "complex" for k in kinds)):
             return False
         whole = str(stmt.target)
         self.adjoints.materialise(whole)

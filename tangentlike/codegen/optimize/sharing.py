@@ -216,6 +216,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return False
 
 
+_INVERSES = (np.linalg.inv, np.linalg.solve, np.linalg.pinv)
 _FLOATS = words("ratio_or_zero transposed_inverse power_slope log_or_zero exp_of_difference")
 
 
@@ -226,7 +227,7 @@ def _gives_type(ufunc: np.ufunc) -> bool:
 
 def _makes_floats(obj: object) -> bool:
     """Whether a function gives floats for whatever it takes, as `np.exp` does."""
-    if runtime_name(obj) in _FLOATS:
+    if runtime_name(obj) in _FLOATS or any(obj is inverse for inverse in _INVERSES):
         return True
     if not isinstance(obj, np.ufunc) or obj.nout != 1:
         return False
