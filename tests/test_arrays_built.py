@@ -322,10 +322,19 @@ def in_a_branch(u):
     return np.sum(v * v)
 
 
+def of_several_copies(u):
+    """What is added to a copy, and then to its entries, stays."""
+    v, w = u.copy(), u.copy()
+    p = u[::-1]
+    for _ in range(2):
+        p[1] = v[1] + 0.1
+    return np.sum(p * w)
+
+
 KEPT = [of_a_nonlinear_start, with_its_first_energy, of_two_loops]
 LOOPS = [
     *(*KEPT, read_within_as_well, under_two_names, bound_within, in_a_helper, in_a_branch),
-    *(held_by_a_tape, held_by_a_stack),
+    *(held_by_a_tape, held_by_a_stack, of_several_copies),
 ]
 
 NOT_YET = [

@@ -270,7 +270,7 @@ class _Merging(Asking):
             source = {zero.source} if zero.source is not None else set()
             if source & effect.binds or self.meet(source, effect.writes):
                 del zeros[place]
-            elif _adds_to(stmt, place) and self._is_apart(stmt, names):
+            elif not source and _adds_to(stmt, place) and self._is_apart(stmt, names):
                 zeros[place] = zero if zero.added is not None else Zero(zero.at, at)
             elif (
                 not names.isdisjoint(touched)
@@ -351,7 +351,7 @@ class _Merging(Asking):
 
 def _is_filled(zero: Zero | None) -> TypeGuard[Zero]:
     """Whether something was added to entries since."""
-    return zero is not None and zero.added is not None and zero.source is None
+    return zero is not None and zero.added is not None
 
 
 def _renamed(out: list[ir.Stmt | None], zero: int, name: str, new: str) -> None:
