@@ -1,6 +1,7 @@
 """What reusing buffers in loops would give: two gradients as they are emitted, and with `out=`.
 
 python examples/benchmarks/buffers.py
+python examples/benchmarks/buffers.py 1024 2048 3000   (arrays of 8 to 68 MiB)
 """
 
 # The functions stand as they are emitted, and as a person would write them by hand.
@@ -115,4 +116,4 @@ def main(sizes=(64, 128, 256, 512), repeats=5) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(tuple(map(int, sys.argv[1:])) or (64, 128, 256, 512))
