@@ -215,23 +215,20 @@ class Recording:
         self._overwritten: dict[tuple[int, str], int] = {}
 
     def run(self) -> Saves:
-        saves = self._found()
+        saves = self._found({})
         kept = {loop: names for loop in self._loops() if (names := self._whole_in(loop))}
         while kept:
-            self.saves = Saves(kept=kept)
-            self._stored = set()
-            saves = self._found()
-            still = {loop: {*self._whole_in(loop)} for loop in kept}
-            left = {n: tuple(x for x in names if x not in still[n]) for n, names in kept.items()}
+            saves = self._found(kept)
+            left = {n: tuple(x for x in kept[n] if x not in self._whole_in(n)) for n in kept}
             if left == kept:
-                break
+                return saves
             kept = {loop: names for loop, names in left.items() if names}
-            if not kept:
-                self.saves, self._stored = Saves(), set()
-                return self._found()
+            saves = self._found({})
         return saves
 
-    def _found(self) -> Saves:
+    def _found(self, kept: dict[int, tuple[str, ...]]) -> Saves:
+        """What is saved where these arrays are copied before these loops."""
+        self.saves, self._stored = Saves(kept=kept), set()
         while True:
             self.changed = False
             at_end = self._block(self.facts.function.body, self.caller, ROOT)
