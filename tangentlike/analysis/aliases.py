@@ -122,7 +122,7 @@ class Aliases:
 def analyse_aliases(sharing: Sharing) -> Aliases:
     """Alias classes, written classes and paths; refuses sharing that is not understood."""
     aliases = Aliases(sharing.classes, direct=frozenset(sharing.direct))
-    aliases.built = _built(sharing)
+    aliases.built = _built(sharing, aliases)
     aliases.written = frozenset(map(aliases.content_of, sharing.direct))
     kind_of = sharing.sources.kind_of
     lists = (n for n in sharing.resized if kind_of(ir.Var(owner(n))).form != "array")
@@ -137,7 +137,7 @@ def _alone(name: str) -> str:
     return f"{name} alone"
 
 
-def _built(sharing: Sharing) -> frozenset[str]:
+def _built(sharing: Sharing, aliases: Aliases) -> frozenset[str]:
     """The names of arrays that are complete before anything else refers to them.
 
     `new` in this loop; not `u`, which later rounds read under another name than it is written::
@@ -148,10 +148,9 @@ def _built(sharing: Sharing) -> frozenset[str]:
             new[0] = 1.0
             u = new
     """
-    classes = sharing.classes
     built = {node for node in sharing.direct if _is_built(node, sharing)}
-    others = {classes.get(node, node) for node in sharing.direct.keys() - built}
-    return frozenset(name for name in built if classes.get(name, name) not in others)
+    others = {aliases.class_of(node) for node in sharing.direct.keys() - built}
+    return frozenset(name for name in built if aliases.class_of(name) not in others)
 
 
 def _is_built(node: str, sharing: Sharing) -> bool:

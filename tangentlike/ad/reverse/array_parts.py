@@ -13,7 +13,6 @@ Where it is not known what is joined, or along which axis, the runtime asks.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,13 +21,13 @@ from ... import ir, runtime
 from ...analysis.structure import Structure
 from ...ir.kind import Kind
 from ...rules.decisions import is_literal, literal
+from ..context import ADD, MUL
 
 _JOINING = (
     *(np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.append),
     runtime.row_join,
 )
 _TRAPEZOIDS = tuple(getattr(np, n) for n in ("trapezoid", "trapz") if hasattr(np, n))
-_ADD = ir.Ref("+", operator.add)
 _NUMBERS = ("number", "array")
 
 
@@ -185,7 +184,7 @@ def _sum(sizes: Sequence[ir.Expr | None]) -> ir.Expr | None:
         known.append(ir.Const(number))
     total = known[0]
     for term in known[1:]:
-        total = ir.Call(_ADD, (total, term))
+        total = ir.Call(ADD, (total, term))
     return total
 
 
@@ -199,7 +198,6 @@ def _back(sizes: Sequence[ir.Expr | None]) -> ir.Expr | None:
 # Differences of neighbours, and sums of trapezoids: what the adjoint adds to slices of an operand.
 
 _HALF, _ONE = ir.Const(0.5), ir.Const(1)
-_MUL = ir.Ref("*", operator.mul)
 # The name of an operand, what is added to all entries but the first, and whether that is taken from
 # all but the last, instead of added to them, along an axis.
 Pairs = list[tuple[str, ir.Expr, bool, int]]
@@ -263,14 +261,14 @@ def _trapezoids(
     vectors = all(isinstance(e, ir.Var) and kind_of(e).form == "array" for e in operands)
     if not vectors or any(kind_of(e).rank != 1 for e in operands) or _is_active(step, active):
         return None
-    half = ir.Call(_MUL, (_HALF, bar))
+    half = ir.Call(MUL, (_HALF, bar))
     width = step if x is None else ir.Call(difference, (x,))
-    share = half if width == ir.Const(1.0) else ir.Call(_MUL, (half, width))
+    share = half if width == ir.Const(1.0) else ir.Call(MUL, (half, width))
     found: Pairs = []
     if isinstance(y, ir.Var) and y.name in active:
         found.append((y.name, share, False, 0))
     if isinstance(x, ir.Var) and x.name in active:
         later, earlier = (ir.Index(y, key) for key in later_and_earlier(0))
-        moved = ir.Call(_MUL, (half, ir.Call(_ADD, (later, earlier))))
+        moved = ir.Call(MUL, (half, ir.Call(ADD, (later, earlier))))
         found.append((x.name, moved, True, 0))
     return found
