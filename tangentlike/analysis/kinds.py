@@ -24,7 +24,7 @@ from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import SLICED, contents, evidence, made_of, told_apart
 from .kind_of import item_kind, kind_of
-from .local_kinds import handed_on, may_be_mask, settled
+from .local_kinds import handed_on, settled
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
@@ -352,7 +352,7 @@ class _Inference:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 
     def _kind_of(self, value: ir.Expr) -> Kind:
-        masks = [n for n in ir.names_in(value) if may_be_mask(self.kinds[n])]
+        masks = [n for n in ir.names_in(value) if self.kinds[n].is_mask]
         masks = [n for n in masks if self.bindings.get(n, 0) < 2 and n not in self.in_loop]
         if not masks or self._written.issuperset(masks):
             return kind_of(value, self.kinds, self.book)

@@ -48,7 +48,7 @@ class LocalKinds:
         self, function: ir.Function, index: ProgramIndex, kinds: dict[str, Kind], book: Any
     ) -> None:
         self._index, self._kinds, self._book = index, kinds, book
-        masks = {n for n, k in kinds.items() if may_be_mask(k)}
+        masks = {n for n, k in kinds.items() if k.is_mask}
         masks -= masks and handed_on(index.statements)
         self._open = {n for n, k in kinds.items() if _is_open(k)} | masks
         self._settled = {n for n in masks if _is_settled(n, index)}
@@ -150,11 +150,6 @@ def _is_open(kind: Kind) -> bool:
 
 # --------------------------------------------------------------------------------------------------
 # Masks into which nothing can write: what two arrays have where one is True is equally long.
-
-
-def may_be_mask(kind: Kind) -> bool:
-    """Whether a value is an array of truth values, or one of them."""
-    return kind.dtype == "bool" and kind.form in _SIZED
 
 
 def settled(mask: str) -> ir.Var:

@@ -425,11 +425,7 @@ def surely_basic(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
 
 def selects_once(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether `key` selects no entry of an array twice: it consists of such parts and of masks."""
-    return all(
-        _is_basic(part, kind_of) or (kind.dtype == "bool" and kind.form in ("array", "value"))
-        for part in key_parts(key)
-        for kind in (kind_of(part),)
-    )
+    return all(_is_basic(part, kind_of) or kind_of(part).is_mask for part in key_parts(key))
 
 
 def _is_basic(part: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:

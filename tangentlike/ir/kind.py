@@ -120,6 +120,11 @@ class Kind:
         return self.form == "number" and self.dtype == "int"
 
     @property
+    def is_mask(self) -> bool:
+        """Whether it is an array of truth values, or one of these."""
+        return self.dtype == "bool" and self.form in ("array", "value")
+
+    @property
     def discrete(self) -> bool:
         """Whether it surely carries no derivative (integers, booleans, non-numeric things, tuples
         of such)."""
