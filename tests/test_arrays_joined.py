@@ -212,6 +212,11 @@ def test_differences_of_one_entry_and_of_none() -> None:
         assert (gradient(np.ones(count)) == np.zeros(count)).all()
 
 
+def test_an_axis_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ValueError, match="axis 3"):
+        tl.grad(lambda x: np.sum(np.diff(x, axis=3)))(np.ones((3, 3)))
+
+
 def test_parts_of_other_types_and_of_no_entries() -> None:
     gradient = tl.grad(lambda a, b: np.sum(np.concatenate([a, b]) ** 2), (0, 1))
     a, b = gradient(np.ones(2, dtype=np.float32), np.zeros(0))

@@ -363,11 +363,13 @@ def _diff_view(call: ir.Call) -> str:
 def _neighbours(call, kind_of):
     """One less along an axis; of further differences nothing is said."""
     kind, axis = kind_of(call.args[0]), argument(call, 2, "axis", -1)
-    if argument(call, 1, "n", 1) != ir.Const(1) or not is_literal(axis) or not kind.rank:
-        return (
-            Kind("array", kind.dtype, (None,) * kind.rank) if kind.rank else unknown(call, kind_of)
-        )
-    sizes, place = [*kind.shape], literal(axis)
+    if not kind.rank:
+        return unknown(call, kind_of)
+    place = literal(axis) if is_literal(axis) else None
+    there = type(place) is int and -kind.rank <= place < kind.rank  # (else the call raises)
+    if argument(call, 1, "n", 1) != ir.Const(1) or not there:
+        return Kind("array", kind.dtype, (None,) * kind.rank)
+    sizes = [*kind.shape]
     sizes[place] = sliced(sizes[place], ir.Slice(ir.Const(1)))
     return Kind("array", kind.dtype, tuple(sizes))
 

@@ -146,7 +146,7 @@ for _name, (_before, _after, _given, _words, _reach) in _FILTERS.items():
 
 
 def _spectrum(call, kind_of):
-    """Of the shape of the signal, where no other size is asked for and none is known from it."""
+    """Of the shape of the signal where it may be complex and no other size is asked for."""
     kind, sizes = kind_of(call.args[0]), (argument(call, 1, "n"), argument(call, 1, "s"))
     whole = _name_of(call) in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn")
     if whole and kind.form == "array" and sizes == (ir.Const(None), ir.Const(None)):

@@ -239,9 +239,10 @@ def _differences(
     kind = kind_of(operand)
     if not isinstance(operand, ir.Var) or kind.form != "array" or not kind.rank:
         return None
-    if not is_literal(axis) or type(literal(axis)) is not int:
+    place = literal(axis) if is_literal(axis) else None
+    if type(place) is not int or not -kind.rank <= place < kind.rank:
         return None
-    return [(operand.name, bar, True, literal(axis) % kind.rank)]
+    return [(operand.name, bar, True, place % kind.rank)]
 
 
 def later_and_earlier(axis: int) -> tuple[ir.Expr, ir.Expr]:
