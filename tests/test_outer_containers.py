@@ -191,7 +191,78 @@ def variable_of_a_context(x):
     return CURRENT.get() * x
 
 
+def remembered(n, x):
+    if n in remembered.results:
+        return remembered.results[n]
+    result = x if n < 2 else remembered(n - 1, x) * x + remembered(n - 2, x)
+    remembered.results[n] = result
+    return result
+
+
+def attribute_that_is_not_there_yet(x):
+    remembered.results = {}
+    return remembered(3, x)
+
+
+MADE = None
+
+
+def put_first(held, v):
+    held[0] = v
+
+
+def bound_to_a_dict(x):
+    global MADE
+    MADE = {}
+    MADE["a"] = x * x
+    return MADE["a"] * x
+
+
+def bound_to_an_array(x):
+    global MADE
+    MADE = np.zeros(2)
+    part = MADE[:1]
+    part += x * x
+    return MADE[0] * x
+
+
+def bound_to_rows(x):
+    global MADE
+    MADE = [np.zeros(2)]
+    MADE[0][1] = x * x
+    return MADE[0][1] * x
+
+
+def put_into_what_is_made(v):
+    put_first(MADE, v)
+
+
+def bound_here_and_written_there(x):
+    global MADE
+    MADE = np.zeros(2)
+    put_into_what_is_made(x * x)
+    return MADE[0] * x
+
+
+def around():
+    made = np.ones(3)
+
+    def bound_to_lists(x):
+        nonlocal made
+        made = [[0.0]]
+        made[0][0] = x * x
+        return made[0][0] * x
+
+    return bound_to_lists
+
+
 UNSEEN = [
+    (attribute_that_is_not_there_yet, "is defined outside"),
+    (bound_to_a_dict, "is defined outside"),
+    (bound_to_an_array, "is defined outside"),
+    (bound_to_rows, "is defined outside"),
+    (bound_here_and_written_there, "is defined outside"),
+    (around(), "is defined outside"),
     (only_put_in, "is defined outside"),
     (only_put_in_by_a_helper, "is defined outside"),
     (attribute_of_a_function, "is defined outside"),

@@ -33,6 +33,7 @@ _DEPTH = 4  # to which containers and objects are searched
 _MOST_ITEMS = 1000
 _OF_HEAP = 1 << 9  # (Py_TPFLAGS_HEAPTYPE: classes that Python code made)
 LATER = "+"  # ends the node of what may be put into a container later
+_NAME = "="  # begins that of what a name may mean later
 
 
 def node(obj: Any) -> str:
@@ -86,6 +87,28 @@ def later(expr: ir.Expr, known: ir.Ref | None) -> dict[str, ir.Ref]:
     if isinstance(expr, ir.Attribute) and type(holder.obj) in CONTAINERS:
         return {}  # (a method)
     return {node(holder.obj) + LATER: holder}
+
+
+def bound_later(expr: ir.Expr) -> dict[str, ir.Ref]:
+    """What an outer name that is bound again may mean when it is read, or hold then, whatever it
+    means now."""
+    while isinstance(expr, ir.Attribute | ir.Index):
+        expr = expr.base
+    if not isinstance(expr, ir.Ref) or not expr.again:
+        return {}
+    return {f"{_NAME}{expr.text}{LATER}": expr}
+
+
+def is_of_name(node: str) -> bool:
+    """Whether a node is that of what a name may mean later."""
+    return _NAME in node
+
+
+def unset(expr: ir.Attribute) -> bool:
+    """Whether a function, a class or an object outside lacks an attribute, which it may be given
+    by the program itself: `f.cache = {}`."""
+    holder = live(expr.base)
+    return holder is not None and inspect.getattr_static(holder.obj, expr.name, None) is None
 
 
 def is_table(obj: Any) -> bool:
@@ -193,7 +216,10 @@ def without_tables(found: Found, written: Found) -> dict[str, ir.Ref]:
     return {
         key: ref
         for key, ref in found.items()
-        if not key.endswith(LATER) or key.removesuffix(LATER) in written or not is_table(ref.obj)
+        if not key.endswith(LATER)
+        or is_of_name(key)
+        or key.removesuffix(LATER) in written
+        or not is_table(ref.obj)
     }
 
 

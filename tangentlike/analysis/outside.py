@@ -41,18 +41,21 @@ from .outer_objects import (
     LATER,
     Found,
     arrays_of,
+    bound_later,
     functions_inside,
     holds_objects,
     inside,
     is_box,
     is_cached,
     is_code,
+    is_of_name,
     itself,
     lasting_defaults,
     later,
     live,
     node,
     reads_of,
+    unset,
     without_tables,
 )
 from .refusals import entered_refused
@@ -134,10 +137,15 @@ class OuterSources(Sources):
     def nodes(self, expr: ir.Expr) -> frozenset[str]:
         known = live(expr)
         if known is not None:
-            return self._noted(itself(known) or later(expr, known), expr)
+            now = itself(known) or later(expr, known)
+            return self._noted(now | bound_later(expr), expr)
         match expr:
             case ir.Var(name):
                 return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
+            case ir.Attribute() if unset(expr):
+                return self._noted(later(expr, None), expr)
+            case ir.Opaque(inert=False, refs=refs):
+                return super().nodes(expr).union(*map(self.nodes, refs))
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Ref() as code,)) if obj is vars and (
                 is_code(code.obj)
             ):
@@ -152,10 +160,14 @@ class OuterSources(Sources):
     def elements(self, expr: ir.Expr) -> frozenset[str]:
         known = live(expr)
         if known is not None:
-            return self._noted(inside(known), expr)
+            return self._noted({**inside(known), **bound_later(expr)}, expr)
         match expr:
             case ir.Var(name):
                 return self.held.get(element(name), _NONE)
+            case ir.Attribute() if unset(expr):
+                return self._noted(later(expr, None), expr)
+            case ir.Opaque(inert=False, refs=refs):
+                return super().elements(expr).union(*map(self.elements, refs))
             case ir.Call():
                 items = self._unsure_of(expr, super().elements(expr))
                 return items | self._noted(self._given_by(expr).held)
@@ -257,7 +269,9 @@ class OuterSources(Sources):
     def _gives_numbers(self, base: ir.Expr, key: ir.Expr) -> bool:
         """Whether an item is a number, whichever of the arrays it is of."""
         parts, arrays = key_parts(key), self.nodes(base)
-        if not arrays or not all(p is _SOME_ITEM or self.kind_of(p).integer for p in parts):
+        if not arrays or any(map(is_of_name, arrays)):
+            return False
+        if not all(p is _SOME_ITEM or self.kind_of(p).integer for p in parts):
             return False
         objects = [self.refs[sure(n)].obj for n in arrays]
         return all(getattr(o, "ndim", -1) == len(parts) and not holds_objects(o) for o in objects)

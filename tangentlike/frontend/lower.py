@@ -518,7 +518,7 @@ def lookup_in(
     def lookup(name: str) -> Expr:
         if outer is not None and name in outer.names:
             return outer.read(name)
-        return Var(name) if name in local else Ref(name, scope.lookup(name))
+        return Var(name) if name in local else scope.ref(name)
 
     return lookup
 

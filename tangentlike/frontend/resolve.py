@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import dis
 import functools
 import inspect
 import keyword
@@ -21,6 +22,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .. import ir
+from ..runtime.records import attribute_of
 from .owners import is_library, is_pythons
 from .survey import Imported
 
@@ -92,6 +94,10 @@ class Scope:
         if name in self.cells:
             return contents_of(self.cells[name])
         return self.globals.get(name, self.builtins.get(name))
+
+    def ref(self, name: str) -> ir.Ref:
+        """The object that a name means now, with whether it may mean another one when it runs."""
+        return ir.Ref(name, self.lookup(name), again=name in bound_again(self.globals))
 
     def kind_of_name(self, name: str) -> str:
         """Where a name is found: "closure", "global" or "builtin"; raises `KeyError`."""
@@ -346,6 +352,47 @@ def once_a_reading(look: _F) -> _F:
         return known[key][1]
 
     return cast(_F, seen)
+
+
+@once_a_reading
+def bound_again(names: Mapping[str, Any]) -> frozenset[str]:
+    """The names of a module, and of functions around others in it, that its functions bind anew:
+    `global CACHE; CACHE = {}`.
+
+    >>> exec("def reset():\\n    global Q\\n    Q = {}", names := {"Q": None})
+    >>> bound_again(names)
+    frozenset({'Q'})
+    """
+    pending = [code for obj in tuple(names.values()) for code in _codes(obj, names)]
+    found: set[str] = set()
+    for code in pending:
+        pending.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
+        if _BINDING.isdisjoint(code.co_code[::2]):
+            continue
+        for instruction in dis.get_instructions(code):
+            if instruction.opcode in _BINDING and instruction.argval not in code.co_cellvars:
+                found.add(instruction.argval)
+    return frozenset(found)
+
+
+_BINDING = frozenset(
+    dis.opmap[name] for name in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
+)
+
+
+def _codes(obj: Any, names: Mapping[str, Any]) -> Iterator[types.CodeType]:
+    """The code of the functions of a module that an object is, wraps, or has as methods."""
+    seen = set[int]()
+    while obj is not None and id(obj) not in seen:
+        seen.add(id(obj))
+        if isinstance(obj, types.FunctionType) and obj.__globals__ is names:
+            yield obj.__code__
+        if isinstance(obj, type) and obj.__module__ == names.get("__name__"):
+            for held in vars(obj).values():
+                yield from () if isinstance(held, type) else _codes(held, names)
+        if isinstance(obj, property):
+            yield from (c for part in (obj.fget, obj.fset) for c in _codes(part, names))
+        obj = attribute_of(obj, "__wrapped__", attribute_of(obj, "__func__", None))
 
 
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:

@@ -67,7 +67,7 @@ class Outer:
 
     def read(self, name: str) -> Expr:
         """The present value: opaque code, since it may be another one later."""
-        return Opaque(name, (), (), (Ref(name, self.lookup(name)),))
+        return Opaque(name, (), (), (Ref(name, self.lookup(name), again=True),))
 
     def declared(self, node: Any, origin: Origin) -> list[Any]:
         """The declaration itself."""

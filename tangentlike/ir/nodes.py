@@ -54,11 +54,12 @@ class Ref:
 
     `text` is how the program spells it. Operators are `Ref`s too: `+` is
     `Ref("+", operator.add)`, and is printed infix. Two `Ref`s are equal if they mean
-    the same object.
+    the same object. One that is bound `again` may mean another object later.
     """
 
     text: str
     obj: Any = field(compare=False, hash=False)
+    again: bool = field(default=False, compare=False, repr=False)
     key: int = field(init=False, repr=False, metadata={"is": "id(obj)"})
 
 
