@@ -1,5 +1,7 @@
 """Calls with starred arguments whose number only the running program knows."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -524,3 +526,61 @@ def test_characters_of_a_string_are_given_by_name():
     _, pullback = tl.vjp(weighted_by_characters, X, kinds="aba", floor=0.5)
     seeds = np.array([V, 2.0 * V, -V])
     np.testing.assert_allclose(pullback(seeds)[0], 2.0 * V * np.cos(X))
+
+
+def squashed(x, scale=1.0, shift=0.0, power=1, **rest):
+    return np.sum(np.tanh(scale * x) ** power + shift * x)
+
+
+def handing_on(x, power=2, **options):
+    return squashed(x, power=power, **options) + 0.5 * squashed(x * x, power=power, **options)
+
+
+def taking_one_away(x, **options):
+    shift = options.pop("shift", 0.5)
+    return squashed(x, shift=shift, **options)
+
+
+def putting_one_in(x, **options):
+    options["shift"] = 0.5
+    options.setdefault("scale", 3.0)
+    return squashed(x, **options)
+
+
+@pytest.mark.parametrize("fn", [handing_on, taking_one_away, putting_one_in])
+def test_words_are_handed_on(fn):
+    for words in ({}, {"scale": 2.0}, {"scale": V, "shift": -1.5}):
+        made = functools.partial(fn, **words)
+        tl.check_grads(made, (X,), order=2)
+        df = tl.grad(fn)
+        np.testing.assert_allclose(df(X, **words), tl.grad(made)(X))
+    for word in ("scale", "shift"):  # (of one type)
+        wanted = tl.grad(functools.partial(fn, **{word: 2.0}))(X)
+        np.testing.assert_allclose(df(X, **{word: 2.0}), wanted)
+
+
+def test_derivatives_by_words_that_are_handed_on():
+    words = {"scale": V, "shift": -1.5}
+    found = tl.grad(handing_on, wrt="options")(X, **words)
+    tl.check_grads(lambda w: handing_on(X, **w), (words,))
+    wanted = tl.grad(lambda w: handing_on(X, **w))(words)
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        np.testing.assert_allclose(found[key], value)
+
+
+def test_a_call_tells_which_words_are_handed_on():
+    df = tl.grad(handing_on)
+    for words in ({}, {"scale": 2.0}):
+        assert "pair_of" not in df.source_for(X, **words)
+    text = df.source_for(X, scale=2.0)
+    assert "squashed_fwd(x, power=power, scale=options_scale)" in text
+    with pytest.raises(TypeError, match="power"):
+        tl.grad(lambda x, **options: squashed(x, power=1, **options))(X, power=2)
+
+
+def test_types_state_which_words_there_are():
+    namespace = {"__name__": "__main__"}
+    exec(tl.grad(handing_on).source_for(X), namespace | globals(), namespace)
+    with pytest.raises(TypeError, match=r"options"):
+        namespace["handing_on_grad"](X, scale=2.0)

@@ -57,6 +57,7 @@ _T = TypeVar("_T")
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _REFUSED: list[dict[Derivation, UnsupportedError]] = []  # what the transforms that run refused
 _VERSIONS = 64  # forms of arguments for which a derivation knows what suits them
+_SEEDED = ("adjoint", "tangent")  # modes in which a call may give seeds by their names
 
 
 @contextlib.contextmanager
@@ -390,7 +391,7 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        required = structures_of(given, self.request.exact)
+        required = structures_of(given, self.request.exact, self._words)
         known = {name for name, _ in required}
         others = (n for n in self._stated if n in given and n not in known)
         required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
@@ -530,6 +531,12 @@ class Derivation:
             return None
         return {p.name: p.default for p in parameters if p.default is not p.empty}
 
+    @cached_property
+    def _words(self) -> str | None:
+        """The parameter that takes other arguments by their names."""
+        parameters = self._signature.parameters.values()
+        return next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+
     def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
         """The arguments by parameter; None for a call that will fail anyway."""
         if self._simple is not None:
@@ -540,7 +547,16 @@ class Derivation:
         except TypeError:
             return None  # the call itself will say what is wrong
         bound.apply_defaults()
-        return dict(bound.arguments)
+        given = dict(bound.arguments)
+        if self._words is not None and given[self._words] and self.request.mode in _SEEDED:
+            try:
+                seeds = self.seeds
+            except UnsupportedError:  # (the types of a call may tell more)
+                del given[self._words]
+                return given
+            words = given[self._words].items()
+            given[self._words] = {word: value for word, value in words if word not in seeds}
+        return given
 
     def _picked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call."""

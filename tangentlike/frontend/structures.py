@@ -55,9 +55,11 @@ _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
 
 
-def structures_of(given: Mapping[str, Any], exact: int = 1) -> Structures:
+def structures_of(given: Mapping[str, Any], exact: int = 1, words: str | None = None) -> Structures:
     """What is known of arguments by what they are, by parameter: numbers and arrays, containers
     and objects, None. Axes of at most `exact` entries are known to be as long as they are.
+    `words` is the parameter that takes others by their names (`**options`), of which it is known
+    which there are.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": 2.5, "s": "a"})]
     [('t', 'dict'), ('x', 'number')]
@@ -71,6 +73,9 @@ def structures_of(given: Mapping[str, Any], exact: int = 1) -> Structures:
         else:
             refuse_fields_like_arrays(name, value)
             kind = structure_of(value, ranks=True)
+        if name == words and len(value) <= _MOST_NAMES:
+            kinds = (structure_of(item, ranks=True) for item in value.values())
+            kind = replace(kind, item=None, items=tuple(kinds), names=tuple(value))
         found.append((name, kind))
     sized = _with_sizes(found, given, exact)
     return tuple((name, kind) for name, kind in sized if kind != UNKNOWN)

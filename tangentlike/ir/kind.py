@@ -431,11 +431,13 @@ def described(kind: Kind) -> str:
     if kind.form == "object" or kind.has_methods:
         classes = kind.among or (kind,)
         return " | ".join(map(_described_object, classes))
-    if kind.names and kind.form == "dict":  # (which has no others)
+    if kind.items is not None and kind.form == "dict":  # (which has no others)
         entries = zip(kind.names, map(described, kind.items or ()), strict=True)
         return f"dict({', '.join(map(': '.join, entries))})"
     if kind.names:
         return _described_fields(kind.form, zip(kind.names, kind.items or (), strict=True))
+    if kind.form == "tuple" and kind.items == ():
+        return "tuple[()]"
     if kind.form in ("list", "dict", "tuple"):
         inside = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
         return f"{kind.form}[{', '.join(map(described, inside))}]" if inside else kind.form

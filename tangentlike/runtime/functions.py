@@ -256,6 +256,8 @@ def _taking_items(
     parts += [f"{word}={params[-1]}[{word!r}]" for word in keys or ()]
     parts += [f"{word}={word}" for word in words]
     name = getattr(f, "__name__", "function")
+    for word in {*words}.intersection(keys or ()):
+        raise TypeError(f"{name}() got multiple values for keyword argument {word!r}")
     name = name if name.isidentifier() else "function"
     own = f"_{name}" if name in (*params, *words) else name
     header = ", ".join([*params, *(["*"] if words else []), *words])

@@ -168,6 +168,8 @@ def _holds(x: Any, name: str, text: str, sizes: dict[str, int]) -> bool:
 def _are(types: list[str], items: Any, name: str, sizes: dict[str, int]) -> bool:
     """Whether what a container holds is of these types: a tuple, or a list of several, of one for
     each item."""
+    if types == ["()"]:
+        return not items
     if (name == "tuple" and types) or len(types) > 1:
         return len(types) == len(items) and all(map(_fits, types, items, [sizes] * len(types)))
     return not types or all(_fits(types[0], item, sizes) for item in items)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import keyword
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from ... import ir
 from ...frontend.lifting import PARTIAL, rebound_names
-from ...frontend.lower import Lowered, Scope
+from ...frontend.lower import Lowered, Scope, names_of
 from ...frontend.primal import is_compiled_python
 from ...frontend.structures import default_function
 from ...ir.kind import NOTHING, UNKNOWN, Kind
@@ -194,29 +195,35 @@ class FunctionValues:
     @functools.cached_property
     def read_only(self) -> frozenset[str]:
         """The names of containers that are only read, item by item or starred."""
-        found = {n for s in ir.statements(self.function.body) for n in ir.binds(s)}
-        pending = [e for s in ir.statements(self.function.body) for e in ir.expressions(s)]
-        for stmt in ir.statements(self.function.body):
-            match stmt:
-                case (
-                    ir.Store(target=target)
-                    | ir.Update(target=target)
-                    | ir.Return(value=ir.Var() as target)
-                ):
-                    found -= ir.names_in(target)
-        while pending:
-            match pending.pop():
-                case ir.Var(name):
-                    found.discard(name)
-                case ir.Index(base=ir.Var(), key=key):
-                    pending.append(key)
-                case ir.Attribute(base=ir.Var(), name="get" | "keys"):
-                    pass
-                case ir.Opaque() as code if ir.is_starred(code):
-                    pending += [v for v in code.values if not isinstance(v, ir.Var)]
-                case expr:
-                    pending += ir.children(expr)
-        return frozenset(found)
+        bound = (n for s in ir.statements(self.function.body) for n in ir.binds(s))
+        return frozenset(bound) - _handed_on(self.function)
+
+
+def _handed_on(function: ir.Function) -> set[str]:
+    """The names of containers that are not only read, item by item or starred."""
+    found: set[str] = set()
+    pending = [e for s in ir.statements(function.body) for e in ir.expressions(s)]
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case (
+                ir.Store(target=target)
+                | ir.Update(target=target)
+                | ir.Return(value=ir.Var() as target)
+            ):
+                found |= ir.names_in(target)
+    while pending:
+        match pending.pop():
+            case ir.Var(name):
+                found.add(name)
+            case ir.Index(base=ir.Var(), key=key):
+                pending.append(key)
+            case ir.Attribute(base=ir.Var(), name="get" | "keys"):
+                pass
+            case ir.Opaque() as code if ir.is_starred(code):
+                pending += [v for v in code.values if not isinstance(v, ir.Var)]
+            case expr:
+                pending += ir.children(expr)
+    return found
 
 
 def known_result(function: ir.Function) -> ir.Expr | None:
@@ -228,6 +235,47 @@ def known_result(function: ir.Function) -> ir.Expr | None:
     for stmt in function.body:
         values.learn(stmt)
     return values.value_of(last.value)
+
+
+def with_words(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """A function in which calls are given one by one what it takes by names and hands on, where
+    the call of itself tells which there are.
+
+    before::                        after::
+        def f(x, **options):            def f(x, **options):
+                                            options_axis = options["axis"]
+            return g(x, **options)          return g(x, axis=options_axis)
+    """
+    function = lowered.function
+    last = function.params[-1] if function.params else None
+    kind = UNKNOWN if last is None or last.kind != "**" else kinds.get(last.name, UNKNOWN)
+    bound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
+    if last is None or kind.items is None or last.name in bound | _handed_on(function):
+        return lowered
+    star, names, made = f"**{last.name}", names_of(function), set[str]()
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        match stmt:
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                args = tuple(a for a in call.args if getattr(a, "text", "") != star)
+                given = {word for word, _ in call.kwargs}.union(kind.names)
+                plain = len(given) == len(call.kwargs) + len(kind.names)
+                if len(args) < len(call.args) and plain and all(map(_is_name, given)):
+                    words = {word: names.fresh(f"{last.name}_{word}") for word in kind.names}
+                    for word, name in words.items():
+                        item = ir.Index(ir.Var(last.name), ir.Const(word), call.at)
+                        yield ir.Assign(name, item, stmt.origin)
+                    made.update(words.values())
+                    kwargs = (*call.kwargs, *((word, ir.Var(n)) for word, n in words.items()))
+                    call = dataclasses.replace(call, args=args, kwargs=kwargs)
+                    stmt = dataclasses.replace(stmt, value=call)
+        yield stmt
+
+    return lowered.with_body(ir.rewrite(function.body, after=statement), made)
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier() and not keyword.iskeyword(word)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from ...runtime import asked_of_none, require_values
 from .bound_methods import calling
 from .callees import Callees, bind_surely, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
-from .function_values import functions_of_modules, guarded, is_partial
+from .function_values import functions_of_modules, guarded, is_partial, with_words
 from .method_lookup import (
     BINARY,
     UNARY,
@@ -174,6 +174,8 @@ class Methods:
         if guard:
             lowered = guarded(lowered, given)
         decided = {**(deciding or {}), **given}
+        if (read := with_words(lowered, given)) is not lowered:
+            lowered = self.callees.variants.resolved(read)
         lowered = without_decided_tests(lowered, decided, self.sure, self.asked)
         lowered, before = made_by_class(lowered), None
         while lowered is not before:

@@ -494,6 +494,9 @@ class _Tests:
             raise _Unwritten
         if text == "object":
             return
+        if text in _EMPTY:
+            self.structures.append(f"{place} == {_EMPTY[text]}")
+            return
         if name in _CLASSES:
             (self.arrays if bracket else self.numbers).setdefault(name, []).append(place)
             if bracket:
@@ -565,6 +568,7 @@ class _Tests:
             yield f"len({{{new[axis]} for {letter} in {items}}}) < 2"
 
 
+_EMPTY = {"tuple[()]": "()", "dict()": "{}"}
 _NUMBER, _ARRAY = (
     "isinstance({{0}}, ({0}))",
     "isinstance({{0}}, np.ndarray) and {{0}}.dtype.kind {0}",
