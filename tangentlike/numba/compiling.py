@@ -9,6 +9,7 @@ import linecache
 import os
 import re
 import tempfile
+import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # (Without bounds checks an index out of range reads what is there. With NumPy's error model a
 # division by zero is infinite, as it is for arrays and NumPy's numbers.)
 _OPTIONS: Any = {"error_model": "numpy", "boundscheck": True}
+_FORMS = ("functions", "memory", "python_calls")  # (the files of what Numba is told of)
 Reader = Callable[[], Any]
 
 
@@ -39,7 +41,7 @@ def numba_module() -> Any:
             'target="numba" needs Numba, which is not installed',
             hint="pip install 'tangentlike[numba]', or leave target= out.",
         ) from None
-    from . import functions  # noqa: F401
+    from . import memory  # noqa: F401
 
     # (Which order an array has in memory is not the fault of who reads the derivative.)
     slower = numba.core.errors.NumbaPerformanceWarning
@@ -63,20 +65,24 @@ compiled.__module__ = "tangentlike.numba"  # (where texts import it from)
 
 
 class Compiled:
-    """A function that Numba compiles when it is called; `dispatcher` is Numba's own object, which
-    other compiled functions may call."""
+    """A function that Numba compiles when it is called."""
 
     def __init__(self, fn: types.FunctionType) -> None:
         self.__wrapped__ = fn
         self.__name__, self.__doc__ = fn.__name__, fn.__doc__
-        self._reach = _Reach(fn)
-        self.dispatcher = self._reach.dispatcher()
+        self._reach: _Reach | None = None  # (what it calls may not be there yet: itself)
+        self._dispatcher: Any = None
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's own object, which other compiled functions may call."""
+        if self._reach is None or not self._reach.holds():
+            self._reach = _Reach(self.__wrapped__)
+            self._dispatcher = self._reach.dispatcher()
+        return self._dispatcher
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if not self._reach.holds():
-            self._reach = _Reach(self.__wrapped__)
-            self.dispatcher = self._reach.dispatcher()
         return self.dispatcher(*args, **kwargs)
 
 
@@ -154,7 +160,7 @@ class _Reach:
 
     def _key(self, version: str) -> str:
         """What the compiled code depends on, besides the types of its arguments."""
-        files = (Path(__file__).with_name(f"{name}.py") for name in ("functions", "python_calls"))
+        files = (Path(__file__).with_name(f"{name}.py") for name in _FORMS)
         forms = b"".join(file.read_bytes() for file in files)
         parts = hashlib.sha256(f"{version} {sorted(_OPTIONS.items())}".encode() + forms)
         for fn, code in self._codes.items():
@@ -310,7 +316,7 @@ def _written(folder: Path, name: str, key: str, texts: Mapping[str, str]) -> Pat
 
 def refusal_of(error: BaseException, origins: Mapping[int, ir.Origin]) -> UnsupportedError | None:
     """What Numba does not compile, as a refusal at the user's line; None of any other error."""
-    if not type(error).__module__.startswith("numba."):
+    if not type(error).__module__.startswith("numba.") and not _is_lowering(error):
         return None
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [
@@ -322,6 +328,14 @@ def refusal_of(error: BaseException, origins: Mapping[int, ir.Origin]) -> Unsupp
         f"Numba does not compile this: {_what(text)}",
         places[-1] if places else None,
         'Leave target= out, or target="numpy"; or write the step with what Numba knows.',
+    )
+
+
+def _is_lowering(error: BaseException) -> bool:
+    """Whether something is an error of Numba's own work, which has none of its classes."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return isinstance(error, Exception) and any(
+        frame.f_globals.get("__name__") == "numba.core.lowering" for frame in frames
     )
 
 

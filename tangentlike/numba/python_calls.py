@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numba
@@ -52,6 +52,8 @@ def _read(spec: str) -> tuple[Callable[..., Any], list[str], dict[str, Any], Any
 def _in_form(found: Any, form: Any) -> Any:
     """A result as compiled code reads it: `[dtype, rank]` of an array in C order, or a tuple."""
     dtype, rank, *items = form
+    if dtype == "none":
+        return None
     if dtype == "tuple":
         return tuple(map(_in_form, found, items))
     if dtype == "list":
@@ -157,6 +159,13 @@ def _caller(spec: str, result: Any) -> Any:
 
     typed.__annotations__ = {}
     return intrinsic(typed)
+
+
+def caller(helper: Any, names: Iterable[str], options: Mapping[str, str]) -> Any:
+    """What compiled code calls with a tuple of arguments, so that Python runs a helper of which
+    nothing is taken."""
+    spec = [helper.__name__, list(names), options, _form_of(types.none)]
+    return _caller(json.dumps(spec), types.none)
 
 
 def tell(name: str, result: str | Callable[..., Any]) -> None:
