@@ -448,3 +448,16 @@ def of_a_library(x):
 
 def test_an_object_outside_that_has_something_under_any_name():
     check_grads(of_a_library, (np.array([0.3, 0.5]),), order=2)
+
+
+def test_other_derivatives_of_a_module_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a derivative wraps is there once it is made: asking for it would make them all."""
+    other = tl.grad(lambda x: x * x)
+    monkeypatch.setitem(globals(), "OTHER", other)
+    monkeypatch.setitem(globals(), "RATE", 2.0)
+    assert tl.grad(by_rate)(3.0) == 12.0
+    assert other.__tangentlike__.derive()._derived is None
+
+
+def by_rate(x):
+    return RATE * x * x  # noqa: F821

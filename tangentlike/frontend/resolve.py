@@ -22,7 +22,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .. import ir
-from ..runtime.records import attribute_of
 from .owners import is_library, is_pythons
 from .survey import Imported
 
@@ -392,7 +391,10 @@ def _codes(obj: Any, names: Mapping[str, Any]) -> Iterator[types.CodeType]:
                 yield from () if isinstance(held, type) else _codes(held, names)
         if isinstance(obj, property):
             yield from (c for part in (obj.fget, obj.fset) for c in _codes(part, names))
-        obj = attribute_of(obj, "__wrapped__", attribute_of(obj, "__func__", None))
+        if isinstance(obj, (staticmethod, classmethod, types.MethodType)):
+            obj = obj.__func__
+        else:  # (what is only there when it is asked for, as of a derivative, is not asked for)
+            obj = inspect.getattr_static(obj, "__wrapped__", None)
 
 
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
