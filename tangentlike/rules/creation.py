@@ -33,13 +33,27 @@ def _converted(call, kind_of):
     found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
     if dict(call.kwargs).get("ndmin", ir.Const(0)) != ir.Const(0):
         return Kind("array", found if kind.form in ("number", "array") else "?")
+    made = array_of(call.args[0], kind_of)
+    return Kind("array", dtype_class(dtype, made.dtype), made.shape)
+
+
+def array_of(expr, kind_of):
+    """The array that NumPy makes of a value: of a number it has rank 0."""
+    kind = kind_of(expr)
     if kind.form in ("number", "array"):
-        return Kind("array", found, kind.shape)
+        return Kind("array", kind.dtype, kind.shape)
     sizes = _sizes_of(kind)
     if sizes is None:
-        rank = _depth(call.args[0], kind_of)
+        rank = _depth(expr, kind_of)
         sizes = None if rank is None else (None,) * rank
-    return Kind("array", dtype_class(dtype, _dtype_of(kind)), sizes)
+    return Kind("array", _dtype_of(kind), sizes)
+
+
+def copied(call, kind_of):
+    """An array of its own of the first argument; of an object perhaps something else."""
+    found = first(call, kind_of)
+    known = found.form in ("number", "array", "value", "list", "tuple")
+    return array_of(call.args[0], kind_of) if known else found
 
 
 def _dtype_of(kind):
@@ -181,7 +195,7 @@ def _like_first(dtype_place, shape_place):
     """An array like the first argument, unless `dtype=` or `shape=` says otherwise."""
 
     def kind(call, kind_of):
-        found = first(call, kind_of)
+        found = copied(call, kind_of)
         shape, dtype = argument(call, shape_place, "shape"), argument(call, dtype_place, "dtype")
         if shape not in (None, ir.Const(None)):
             found = shape_from_argument(shape_place, dtype=found.dtype)(call, kind_of)

@@ -318,7 +318,16 @@ def conjugate(y, x):
     x_bar = np.conj(y_bar)
 
 
-@rule(np.ndarray.conj, np.ndarray.conjugate, view="maybe", kind=elementwise)
+def _conjugated(call, kind_of):
+    """A real array is this itself; of a complex one of rank 0 it is a number."""
+    kind = elementwise(call, kind_of)
+    if kind.form != "array" or kind.rank or kind.dtype in ("float", "int", "bool"):
+        return kind
+    number = kind.rank == 0 and kind.dtype == "complex"
+    return Kind("number" if number else "value", kind.dtype, kind.shape)
+
+
+@rule(np.ndarray.conj, np.ndarray.conjugate, view="maybe", kind=_conjugated)
 def conjugate_method(y, x):
     # The method returns a real array itself, not a copy.
     y_dot = x_dot.conjugate()

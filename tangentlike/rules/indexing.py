@@ -281,7 +281,7 @@ def _order(call, kind_of):
     """The places of an array's entries, in another order. (`axis=None` is for all of them.)"""
     kind = kind_of(call.args[0])
     known = len(call.args) == 1 and "axis" not in dict(call.kwargs) and kind.form == "array"
-    return Kind("array", "int", kind.shape if known else None)
+    return Kind("array", "int", kind.shape if known and kind.rank != 0 else None)
 
 
 nondifferentiable(

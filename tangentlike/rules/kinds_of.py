@@ -107,7 +107,7 @@ def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     if found.form in ("list", "tuple", "set"):
         return found
     obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
-    if len(kinds) == 1 and isinstance(obj, np.ufunc) and found.form in ("array", "value"):
+    if len(kinds) == 1 and _gives_numbers(obj) and found.form in ("array", "value"):
         found = Kind(_ufunc_form(found), found.dtype, found.shape)
     elif found.rank == 0 and getattr(obj, "__module__", "") == operator.add.__module__:
         found = Kind("number", found.dtype, ())  # (of arrays without axes, too)
@@ -130,6 +130,24 @@ def power(call: ir.Call, kind_of: KindOf) -> Kind:
     else:
         whole = exponent is not None and kind_of(exponent).dtype in ("int", "bool")
     return found if whole else replace(found, dtype="?")
+
+
+def _gives_numbers(obj: Any) -> bool:
+    """Whether an operation gives NumPy's scalars for arrays of rank 0: ufuncs, and what is made of
+    them."""
+    return isinstance(obj, np.ufunc) or any(obj is known for known in _MADE_OF_UFUNCS)
+
+
+_MADE_OF_UFUNCS = (
+    *(np.sinc, np.angle, np.nan_to_num, np.clip, np.ndarray.clip, np.round, np.around, np.fix),
+    *(np.ndarray.round, abs),
+)
+
+
+def scalar_or_array(call: ir.Call, kind_of: KindOf) -> Kind:
+    """That of the first argument, whose entry it is where that has rank 0: `np.flip`."""
+    found = kind_of(call.args[0])
+    return replace(found, form=_ufunc_form(found)) if found.form in _NUMERIC else found
 
 
 def _ufunc_form(kind: Kind) -> str:
@@ -173,7 +191,9 @@ def float_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
 def comparison(call: ir.Call, kind_of: KindOf) -> Kind:
     """Elementwise truth values."""
     kind = elementwise(call, kind_of)
-    return Kind(kind.form, "bool", kind.shape) if kind.form in _NUMERIC else UNKNOWN
+    if kind.form not in _NUMERIC:
+        return UNKNOWN
+    return Kind(_ufunc_form(kind) if kind.form == "array" else kind.form, "bool", kind.shape)
 
 
 def integer_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:

@@ -397,9 +397,10 @@ def convolve_bar(y, g, other, like, mode="full"):
 def _value_of_polynomial(call, kind_of):
     """Of a vector of coefficients, as large as the points are."""
     p, x = map(kind_of, call.args[:2])
-    if p.form != "array" or p.rank != 1 or x.form not in ("number", "array"):
+    if p.form != "array" or p.rank != 1 or x.form not in ("number", "array") or x.shape is None:
         return unknown(call, kind_of)
-    return kinds_of.Kind(x.form, kinds_of.promote(p.dtype, x.dtype), x.shape)
+    form = "array" if x.rank else "number"
+    return kinds_of.Kind(form, kinds_of.promote(p.dtype, x.dtype), x.shape)
 
 
 @rule(np.polyval, kind=_value_of_polynomial)

@@ -21,6 +21,7 @@ from .kinds_of import (
     real_reduction,
     reduction,
     same_as,
+    scalar_or_array,
     unknown,
 )
 from .tables import linear
@@ -294,11 +295,14 @@ def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
 
 
 def _cumulative(call, kind_of):
-    """The kind of the argument where an axis is given, otherwise a vector."""
-    if len(call.args) > 1 or any(key == "axis" for key, _ in call.kwargs):
-        kind = _summed(kind_of(call.args[0]), call)
-        return kind if kind.form == "array" else unknown(call, kind_of)
-    return flattened(_summed(kind_of(call.args[0]), call))
+    """The kind of the argument where an axis is given, otherwise a vector, as for rank 0."""
+    kind = _summed(kind_of(call.args[0]), call)
+    axis = argument(call, 1, "axis")
+    if axis == ir.Const(None) or kind.rank == 0:
+        return flattened(kind)
+    if kind.form != "array":
+        return unknown(call, kind_of)
+    return kind if kind_of(axis).integer else Kind("array", kind.dtype)
 
 
 def _summed(kind, call):
@@ -423,7 +427,7 @@ def trapezoid(z, y, x=None, dx=1.0, axis=-1):
 
 
 def _interpolated(call, kind_of):
-    kind = kind_of(call.args[0])
+    kind = scalar_or_array(call, kind_of)
     dtypes = {kind.dtype, kind_of(call.args[2]).dtype} if len(call.args) > 2 else {"?"}
     return replace(kind, dtype=next((t for t in ("?", "complex") if t in dtypes), kind.dtype))
 

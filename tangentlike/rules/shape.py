@@ -8,6 +8,7 @@ import numpy as np
 from .. import ir, runtime
 from ..ir.kind import MANY, Kind, is_many, is_named
 from .book import nondifferentiable, rule
+from .creation import copied
 from .decisions import is_literal, literal
 from .index_kinds import longer
 from .kinds_of import (
@@ -19,6 +20,7 @@ from .kinds_of import (
     first,
     flattened,
     same_as,
+    scalar_or_array,
     shape_given,
     transpose,
     unknown,
@@ -535,7 +537,7 @@ linear(
     words="axis",
 )
 linear("unrepeat(g, like, repeats, axis=None)", "np.repeat(y_bar, repeats, axis=axis)", same_as(1))
-linear("np.flip(m, axis=None)", "np.flip(y_bar, axis)", first, "view")
+linear("np.flip(m, axis=None)", "np.flip(y_bar, axis)", scalar_or_array, "view")
 linear("np.fliplr(m)", "np.fliplr(y_bar)", first, "view")
 linear("np.flipud(m)", "np.flipud(y_bar)", first, "view")
 linear(
@@ -543,7 +545,7 @@ linear(
 )
 
 
-@rule(np.roll, kind=first)
+@rule(np.roll, kind=copied)
 def roll(y, a, shift, axis=None):
     y_dot = np.roll(a_dot, shift, axis=axis)
     if is_number(shift):
@@ -622,7 +624,7 @@ linear(
 # ------------------------------------------------------------------------ copies and casts
 
 
-@rule(np.copy, kind=first)
+@rule(np.copy, kind=copied)
 def copy(y, a, order="K"):
     y_dot = np.copy(a_dot)
     a_bar = y_bar

@@ -1,0 +1,168 @@
+"""What is said of a result, before anything runs, is what NumPy gives: a number or an array, and of
+which rank. (`u = np.zeros_like(0.5)` is an array, which other names of it share.)"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike import ir
+from tangentlike.analysis.kind_of import kind_of
+from tangentlike.ir.kind import Kind
+from tangentlike.rules.book import default_book
+from tangentlike.testing import check_grads
+
+BOOK = default_book()
+VALUES = {
+    "number": 0.7,
+    "rank 0": np.array(0.7),
+    "complex": np.array(0.7 + 0.2j),
+    "one": np.array([0.7]),
+    "vector": np.array([0.7, 0.3, 0.4]),
+    "matrix": np.array([[0.7, 0.2], [0.3, 0.9]]),
+}
+_DTYPES = {"f": "float", "c": "complex"}
+# (polynomials, for vectors of coefficients, and what is not asked for numbers)
+_APART = {"polyder", "polyadd", "polysub", "polyint", "polyval", "trim_zeros", "unique", "i0"}
+_FILES = ("save", "load", "fromfile", "show", "test", "info", "set", "print")
+NAMES = [
+    name
+    for name in dir(np)
+    if callable(getattr(np, name))
+    and not isinstance(getattr(np, name), type)
+    and name not in _APART
+    and not name.startswith(_FILES)
+]
+METHODS = [
+    "clip",
+    "conj",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "argsort",
+    "ravel",
+    "round",
+    "squeeze",
+    "sum",
+]
+
+
+def _kind(value):
+    array = np.asarray(value)
+    form = "array" if isinstance(value, np.ndarray) else "number"
+    return Kind(form, _DTYPES[array.dtype.kind], tuple(1 if n == 1 else None for n in array.shape))
+
+
+def _fits(kind, result):
+    if kind.form == "number":
+        return not isinstance(result, np.ndarray | list | tuple)
+    if kind.form != "array":
+        return True
+    return isinstance(result, np.ndarray) and kind.rank in (None, result.ndim)
+
+
+def _check(fn, call_of, value, more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = call_of(value)
+        except Exception:
+            return
+    call = ir.Call(fn, (ir.Var("a"), *map(ir.Const, more)))
+    if isinstance(fn, ir.Attribute):
+        call = ir.Call(fn, tuple(map(ir.Const, more)))
+    found = kind_of(call, {"a": _kind(value)}, BOOK)
+    assert _fits(found, result), (found, result)
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_results_of_functions(value):
+    for name in NAMES:
+        fn = getattr(np, name)
+        for more in ((), (0,), (None,)):
+            _check(ir.Ref(f"np.{name}", fn), lambda v, f=fn, m=more: f(v, *m), value, more)
+
+
+@pytest.mark.parametrize("value", list(VALUES.values())[1:], ids=list(VALUES)[1:])
+def test_results_of_methods(value):
+    for name in METHODS:
+        for more in ((), (0,)):
+            _check(
+                ir.Attribute(ir.Var("a"), name),
+                lambda v, n=name, m=more: getattr(v, n)(*m),
+                value,
+                more,
+            )
+
+
+def add_into(total, v):
+    total += v
+
+
+def written_by_a_helper(x):
+    total = np.zeros_like(x)
+    add_into(total, x * x)
+    return total * x
+
+
+def written_in_a_dict(x):
+    u = np.ones_like(x)
+    held = {"u": u}
+    held["u"] *= x
+    return u * u
+
+
+def written_by_its_transpose(x):
+    u = np.full_like(x, 0.5)
+    w = np.transpose(u)
+    w += x
+    return u * w
+
+
+def written_by_a_view(x):
+    u = np.copy(x)
+    u[np.newaxis][0] *= x
+    return u * u
+
+
+def clipped_is_a_number(x):
+    u = np.clip(np.array(x), 0.0, 5.0)
+    w = u
+    w += x * x
+    return u * w
+
+
+def flipped_is_a_number(x):
+    u = np.flip(np.array(x))
+    w = u
+    w *= x
+    return u * w
+
+
+def summed_has_an_axis(x):
+    u = np.cumsum(np.array(x), axis=-1)
+    return np.sum(u[0] * x)
+
+
+def rolled(x):
+    u = np.roll(x, 1)
+    w = u
+    w *= x
+    return u * w
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        *(written_by_a_helper, written_in_a_dict, written_by_its_transpose, written_by_a_view),
+        *(clipped_is_a_number, flipped_is_a_number, summed_has_an_axis, rolled),
+    ],
+)
+def test_arrays_of_numbers_are_arrays(fn):
+    value, slope = tl.value_and_grad(fn)(0.7)
+    assert value == pytest.approx(fn(0.7))
+    assert slope == pytest.approx((fn(0.7 + 1e-6) - fn(0.7 - 1e-6)) / 2e-6)
+    check_grads(fn, (0.7,))
