@@ -243,3 +243,66 @@ def test_adjoints_of_arguments_are_added_up_as_numbers(dtype: Any, count: int) -
     assert "alpha_bar = 0.0" in df.source
     expected = agreement.slope(summed, (np.array(0.4), X[:count]), [1.0, 0.0 * X[:count]])
     assert alpha_bar == pytest.approx(expected, rel=1e-5)
+
+
+def moved_then_written(x):
+    v = np.array(x)
+    w = v - 2.0
+    v[...] = 0.3
+    return w * v
+
+
+def negated_twice_then_written(x):
+    v = np.array(x)
+    w = 1.0 * v
+    v += x * w
+    return w * v
+
+
+def written_by_flat_places(x):
+    v = np.array(x)
+    w = v * x
+    v.flat[0] = 0.3
+    return np.sum(v * w)
+
+
+def written_under_a_mask(x):
+    v = np.array(x)
+    w = v * x * x
+    v[v > 0.5] *= x
+    return np.sum(v * w)
+
+
+def as_a_complex_number(x):
+    v = np.array(x)
+    w = complex(v).real
+    v += x
+    return w * v
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        *(moved_then_written, negated_twice_then_written, written_by_flat_places),
+        *(written_under_a_mask, as_a_complex_number),
+    ],
+)
+def test_numbers_computed_before_the_array_is_written(fn):
+    slope = (fn(0.7 + 1e-6) - fn(0.7 - 1e-6)) / 2e-6
+    second = (fn(0.7 + 1e-4) - 2.0 * fn(0.7) + fn(0.7 - 1e-4)) / 1e-8
+    assert tl.grad(fn)(0.7) == pytest.approx(slope)
+    assert tl.jvp(fn, (0.7,), (1.0,))[1] == pytest.approx(slope)
+    assert tl.hessian(fn)(0.7) == pytest.approx(second, abs=1e-4)
+
+
+def copied_then_moved(x):
+    v = np.array(x)
+    w = v.copy()
+    v += x
+    return float(np.sin(w) + w * v * x)
+
+
+def test_a_number_is_not_written_in_the_place_of_the_array_it_was_computed_of():
+    second = (copied_then_moved(0.7001) - 2.0 * copied_then_moved(0.7)) / 1e-8
+    second += copied_then_moved(0.6999) / 1e-8
+    assert tl.grad(tl.grad(copied_then_moved))(0.7) == pytest.approx(second, abs=1e-4)

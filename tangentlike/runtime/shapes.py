@@ -297,6 +297,8 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
     array([1., 5.])
     """
     shape = np.shape(like)
+    if not shape:
+        return g
     if mode == "constant":
         widths = pad_widths(pad_width, len(shape))
         inner = zip(widths, shape, strict=True)

@@ -385,14 +385,16 @@ def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> i
     """`y = x + b` makes a new array; so must `y_dot = x_dot` if either is written later. And where
     b is complex, what is written there may be complex, and `x_dot` is real."""
     kind = state.kind_of(ir.Var(name))
-    if instance.rule.view_of(instance.call) != "no" or kind.form == "number":
+    if instance.rule.view_of(instance.call) != "no":
         return tangent
     sources = [n for n in ir.names_in(instance.call) if ir.Var(state.dots.get(n, "")) == tangent]
+    kinds = [state.kind_of(ir.Var(n)) for n in (name, *sources)]  # (numbers are broadcast)
+    if all(kind.form == "number" for kind in kinds):
+        return tangent  # (of an array of rank 0 a number is computed, too)
     if isinstance(tangent, ir.Var) and any(map(state.is_written, (name, *sources))):
-        kinds = [state.kind_of(ir.Var(n)) for n in (name, *sources)]  # (numbers are broadcast)
         if all(kind.form == "array" and kind.rank for kind in kinds):
             tangent = ir.Call(ir.Attribute(tangent, "copy"))
-        elif is_elementwise(getattr(instance.call.fn, "obj", None)):
+        elif kind.form == "number" or is_elementwise(getattr(instance.call.fn, "obj", None)):
             tangent = ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
         else:  # (a sum of adjoints may be a container)
             tangent = state.call("copy", tangent)

@@ -528,25 +528,24 @@ def written_scalars(function: ir.Function, aliases: Aliases, context: Context) -
 
     `y[...] = v` with `y` of any rank; not `y[i] = v`, nor `y[1:] = v`.
     """
-    looked_at: dict[str, bool] = {}  # name -> whether it surely has axes
+    keys: dict[str, list[ir.Expr]] = {}
     for stmt in ir.statements(function.body):
         for item in _items(stmt):
             if isinstance(item.base, ir.Var):
-                name = item.base.name
-                looked_at[name] = looked_at.get(name, False) or not _is_whole(item.key)
-    names = {*function.param_names, *looked_at}
+                keys.setdefault(item.base.name, []).append(item.key)
+    names = {*function.param_names, *keys}
     if aliases.written:
         names.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
-    return frozenset(n for n in names if _may_be(n, looked_at, aliases, context))
+    return frozenset(n for n in names if _may_be(n, keys.get(n, []), aliases, context))
 
 
-def _may_be(name: str, looked_at: dict[str, bool], aliases: Aliases, context: Context) -> bool:
+def _may_be(name: str, keys: list[ir.Expr], aliases: Aliases, context: Context) -> bool:
     kind = context.kind_of(ir.Var(name))
-    if kind.rank or looked_at.get(name, False):
+    if kind.form == "unknown":  # (`...` is the key of arrays and numbers only)
+        return bool(keys) and all(map(_is_whole, keys))
+    if kind.form not in _FORMS or not (aliases.is_written(name) or keys):
         return False
-    if kind.form == "unknown":
-        return name in looked_at  # (by `...`, which is the key of arrays and numbers only)
-    return kind.form in _FORMS and (aliases.is_written(name) or name in looked_at)
+    return kind.rank == 0 or (kind.rank is None and not _show_axes(keys, context))
 
 
 def _items(stmt: ir.Stmt) -> Iterator[ir.Index]:
@@ -558,3 +557,13 @@ def _items(stmt: ir.Stmt) -> Iterator[ir.Index]:
 def _is_whole(key: ir.Expr) -> bool:
     """Whether a key is one that an array of rank 0 has: `...`, `()`, `(..., None)`."""
     return all(part in (ir.Const(Ellipsis), ir.Const(None)) for part in key_parts(key))
+
+
+def _show_axes(keys: list[ir.Expr], context: Context) -> bool:
+    """Whether an array that has such keys has axes: a mask and places may be those of rank 0."""
+    parts = [part for key in keys for part in key_parts(key)]
+    kinds = map(context.kind_of, parts)
+    return any(
+        isinstance(part, ir.Slice) or kind.integer or kind.dtype == "int" or bool(kind.rank)
+        for part, kind in zip(parts, kinds, strict=True)
+    )

@@ -123,8 +123,11 @@ def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:
 
 def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:
     """Whether rebinding the name and writing its object cannot be distinguished."""
-    if facts.kind(name).form == "number":
+    kind = facts.kind(name)
+    if kind.form == "number":
         return True
+    if kind.form == "value" and kind.rank == 0:
+        return False  # (a number that is computed of the array may get other names)
     return sharing.members(name) == [name] and not sharing.is_outside(name)
 
 
