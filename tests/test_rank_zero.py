@@ -306,3 +306,21 @@ def test_a_number_is_not_written_in_the_place_of_the_array_it_was_computed_of():
     second = (copied_then_moved(0.7001) - 2.0 * copied_then_moved(0.7)) / 1e-8
     second += copied_then_moved(0.6999) / 1e-8
     assert tl.grad(tl.grad(copied_then_moved))(0.7) == pytest.approx(second, abs=1e-4)
+
+
+def of_no_entries(x, y):
+    p = x * y
+    q = p * 1.0
+    w = p
+    w[...] = w * y
+    return np.sum(q * w) + np.sum(y * y)
+
+
+def padded_without_axes(x):
+    return np.sum(np.pad(np.array(x), 1) * x)
+
+
+def test_adjoints_of_no_entries_are_zeros() -> None:
+    x_bar, y_bar = tl.grad(of_no_entries, wrt=(0, 1))(np.zeros(0), np.array([0.7]))
+    assert x_bar.shape == (0,) and y_bar == pytest.approx(1.4)
+    assert tl.grad(padded_without_axes)(0.7) == pytest.approx(1.4)

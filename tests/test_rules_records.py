@@ -199,3 +199,18 @@ def summed_in_a_list(x):
 )
 def test_a_namedtuple_as_a_sequence(fn):
     tl.check_grads(fn, (np.array([0.5, 1.2, 0.7, 2.0]),), order=2)
+
+
+class Reading(NamedTuple):
+    v: Any
+    s: float = 0.5
+
+
+def unpacked(x, y):
+    v, s = Reading(y)._replace(v=x)
+    _, t = Reading(y, x[0])._replace(v=x, s=y[1] * s)
+    return v @ x * s * t
+
+
+def test_a_record_with_another_field_is_unpacked() -> None:
+    tl.check_grads(unpacked, (X, X[::-1] * 0.5))

@@ -108,7 +108,7 @@ class Shadow:
         elif is_array(x):
             if g is not None and x.dtype.kind in "fc" and x.size:
                 g = np.asarray(g) if isinstance(g, list) else g  # (that of an `array.array`)
-                larger = np.ndim(g) > x.ndim or np.size(g) > x.size
+                larger = np.ndim(g) > x.ndim or np.size(g) > x.size or not np.size(g)
                 _add(self._view(x), unbroadcast(g, x) if larger else g)
         else:
             for item, part in _pairs(x, g):

@@ -134,6 +134,8 @@ class _Normalizer(ir.Rewriter):
                 return [dataclasses.replace(stmt, value=made)] if known else None
             case ir.Call(fn=ir.Ref(obj=builtins.zip | builtins.enumerate | builtins.reversed)):
                 return self.listed(stmt, call) if isinstance(stmt, ir.Assign) else None
+            case ir.Call(fn=ir.Ref(obj=runtime.replaced)) if isinstance(stmt, ir.Assign):
+                return self.taken_apart(stmt, call)
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name) as record,)):
                 if isinstance(stmt, ir.Assign) and is_replace(obj):
                     return self.replaced(stmt, record, call)
@@ -346,7 +348,15 @@ class _Normalizer(ir.Rewriter):
             latest = ir.Var(name)
         field, value = call.kwargs[-1]
         last = ir.Call(_REPLACED, (latest, ir.Const(field), value), at=call.at)
-        return [*found, dataclasses.replace(stmt, value=last)]
+        return [*found, *(self.taken_apart(stmt, last) or [dataclasses.replace(stmt, value=last)])]
+
+    def taken_apart(self, stmt: ir.Assign, record: ir.Call) -> list[ir.Stmt] | None:
+        """What is unpacked has a name first, whose adjoint has the fields of a record."""
+        if isinstance(stmt.target, str):
+            return None
+        name = self.context.temporary("record")
+        whole = ir.Assign(name, record, stmt.origin)
+        return [whole, dataclasses.replace(stmt, value=ir.Var(name))]
 
 
 def _computes(key: ir.Expr) -> bool:
