@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # (Without bounds checks an index out of range reads what is there. With NumPy's error model a
 # division by zero is infinite, as it is for arrays and NumPy's numbers.)
 _OPTIONS: Any = {"error_model": "numpy", "boundscheck": True}
-_FORMS = ("functions", "memory", "python_calls")  # (the files of what Numba is told of)
+_FORMS = ("functions", "python_calls")  # (the files of what Numba is told of)
 Reader = Callable[[], Any]
 
 
@@ -41,7 +41,7 @@ def numba_module() -> Any:
             'target="numba" needs Numba, which is not installed',
             hint="pip install 'tangentlike[numba]', or leave target= out.",
         ) from None
-    from . import memory  # noqa: F401
+    from . import functions  # noqa: F401
 
     # (Which order an array has in memory is not the fault of who reads the derivative.)
     slower = numba.core.errors.NumbaPerformanceWarning

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
@@ -161,10 +161,10 @@ def _caller(spec: str, result: Any) -> Any:
     return intrinsic(typed)
 
 
-def caller(helper: Any, names: Iterable[str], options: Mapping[str, str]) -> Any:
+def caller(helper: Any, names: Iterable[str]) -> Any:
     """What compiled code calls with a tuple of arguments, so that Python runs a helper of which
     nothing is taken."""
-    spec = [helper.__name__, list(names), options, _form_of(types.none)]
+    spec = [helper.__name__, list(names), {}, _form_of(types.none)]
     return _caller(json.dumps(spec), types.none)
 
 

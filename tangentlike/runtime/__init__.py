@@ -364,7 +364,7 @@ from .shapes import (
     untile,
     untrim,
 )
-from .sharing import mirrored_view, refuse_memory, strided, unstrided
+from .sharing import mirrored_view, strided, unstrided
 from .solving import (
     Motion,
     Root,
