@@ -308,6 +308,10 @@ OUTPUTS = Subject(
         # arrays of rank 0 with a second name
         ("q = np.array(<S>)", "q += 0.3 * <V>[1]", "p = q", "p *= 0.7", "<Y> = float(q)"),
         ("q = np.array(<S>)", "p = q", "q *= <W>[0]", "p[...] = np.sin(p)", "<Y> = q * 0.9"),
+        ("q = np.zeros_like(<S>)", "p = np.transpose(q)", "p += <S> * <T>", "<Y> = q * <S>"),
+        ("q = np.array(<S>)", "p = q - 0.5", "q *= <T>", "<Y> = p * q"),
+        ("q = np.array(<S>)", "p = q * <T>", "q.flat[0] = 0.3", "<Y> = p * q"),
+        ("q = np.clip(np.array(<S>), -2.0, 2.0)", "p = q", "q += <T>", "<Y> = p * q"),
         # what gives the argument itself where it fits, and is written
         ("q = np.asarray(<V>)", "q[1] = <F>", "<X> = q * 0.9"),
         ("q = np.ascontiguousarray(<V>)", "q *= 0.8", "<X> = q * <W>"),
