@@ -162,3 +162,50 @@ def test_a_loop_without_rounds_computes_nothing(fn: Any) -> None:
     np.testing.assert_array_equal(found[0], W if fn is not first_entry else np.ones(3))
     if fn is not first_entry:
         tl.check_grads(fn, (X, W, 0.3, 3), wrt=(0, 1, 2), order=2)
+
+
+@pytest.mark.parametrize("fn", [*ONCE, *EACH], ids=lambda fn: fn.__name__)
+def test_in_helpers(fn: Any) -> None:
+    def within(x: Any, w: Any, n: int = 3) -> Any:
+        return fn(np.sin(x), w, 0.3, n) ** 2 + fn(x, w * w, 0.2, n)
+
+    for wrt in (0, 1):
+        tl.check_grads(within, (X, W), wrt=wrt)
+        tl.check_grads(within, (X, W, 0), wrt=wrt)
+
+
+def spread(a: Any, m: Any, n: int = 3) -> Any:
+    for _ in range(n):
+        a = np.exp(-m) @ a
+    return a
+
+
+def spread_twice(a: Any, m: Any) -> Any:
+    b = spread(a, m)
+    return np.sum(b) + np.sum(spread(b * b, m))
+
+
+def test_one_value_is_on_the_tape_of_a_helper() -> None:
+    m = RNG.uniform(size=(3, 3))
+    for wrt in (0, 1):
+        tl.check_grads(spread_twice, (X, m), wrt=wrt)
+    text = tl.grad(spread_twice).source_for(X, m)
+    assert "append" not in text and "_saved" not in text
+    assert "    n, exp_minus_m = tape\n" in text
+    assert "        a_bar = exp_minus_m.T @ a_bar" in text
+    text = tl.grad(spread_twice, wrt=1).source_for(X, m)
+    assert text.count("append(") == 1 and "a_saved.append(a)" in text
+
+
+def test_one_value_is_read_where_its_item_was() -> None:
+    m = RNG.uniform(size=(3, 3))
+    gradient = tl.grad(lambda a, m: np.sum(spread(a, m)))
+    np.testing.assert_allclose(gradient(X, m), np.linalg.matrix_power(np.exp(-m), 3).sum(axis=0))
+
+    def plainly(a: Any, m: Any, n: int = 3) -> Any:
+        for _ in range(n):
+            a = np.exp(-m) @ a
+        return np.sum(a)
+
+    tl.check_grads(plainly, (X, m), order=2)
+    assert "append" not in tl.grad(plainly).source_for(X, m)

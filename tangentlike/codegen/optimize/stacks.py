@@ -12,10 +12,10 @@ import numpy as np
 
 from ... import ir
 from ...ir.facts import fact
-from ...ir.index import ProgramIndex, references
+from ...ir.index import OUTERMOST, ProgramIndex, references
 from ...rules.index_kinds import key_parts
 from .analyses import Analyses, Asking
-from .effects import NOTHING, effect_of, expr_effect, is_pure, is_trusted
+from .effects import NOTHING, effect_of, expr_effect, is_pure, is_trusted, own_effect
 from .facts import Facts
 from .shapes import is_number
 
@@ -102,6 +102,22 @@ def _popped(stmt: ir.Stmt, stack: str) -> tuple[str, ...] | None:
     return None
 
 
+def _taking_value(stmt: ir.Stmt, stack: str, value: ir.Expr | None) -> ir.Stmt | None:
+    """A statement that takes one item of a stack, once, with a value in its place."""
+    pops = 0
+
+    def taken(expr: ir.Expr) -> ir.Expr:
+        nonlocal pops
+        match expr:
+            case ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=()) if base == stack and value:
+                pops += 1
+                return value
+        return ir.rebuild(expr, taken)
+
+    new = None if ir.is_compound(stmt) else ir.map_statement(stmt, expr=taken)
+    return new if pops == 1 and new is not None and stack not in ir.reads(new) else None
+
+
 # --------------------------------------------------------------------------------------------------
 # What is the same in every iteration is not saved in each, and is computed before the loop.
 #
@@ -159,7 +175,7 @@ class _Invariants(Asking):
         super().__init__(function, facts)
         self.index = fact(ProgramIndex, function)
         self.gone: set[int] = set()
-        self.same: dict[int, ir.Assign] = {}
+        self.same: dict[int, ir.Stmt] = {}
         if not any(isinstance(s, ir.Try) for s in self.index.statements):
             # (what a `try` binds depends on what it raises)
             for stack in sorted(created_lists(function)):
@@ -180,24 +196,29 @@ class _Invariants(Asking):
         if len(uses) != 2 or stack in self.pinned:
             return
         push, pop = uses
-        value, taken = _pushed(push, stack), getattr(pop, "target", None)
-        if not isinstance(value, ir.Var) or not is_push(push) or _popped(pop, stack) is None:
+        value = _pushed(push, stack)
+        taken = _taking_value(pop, stack, value)
+        if not isinstance(value, ir.Var) or not is_push(push) or taken is None:
             return
-        if isinstance(taken, str) and self._is_one_object(value.name, push):
-            self.same[id(pop)] = ir.Assign(taken, value, pop.origin)
-            yield id(push)
-            yield from (id(self.index.statements[n]) for n in self.index.definitions[stack])
+        made = (id(self.index.statements[n]) for n in self.index.definitions[stack])
+        if self._is_one_object(value.name, push):
+            self.same[id(pop)] = taken
+            yield from (id(push), *made)
             return
         if value.name in self.function.param_names:
             return
-        bindings = [self.index.statements[n] for n in self.index.definitions[value.name]]
-        if taken == value.name and len(bindings) == 2 and bindings[1] is pop:
-            loops = [*self.index.loops(self.index.number(bindings[0]))]
-            beside = self.index.block_of(bindings[0]) == self.index.block_of(push)
+        first, *others = (self.index.statements[n] for n in self.index.definitions[value.name])
+        if not others or (others == [pop] and getattr(taken, "value", None) == value):
+            loops = [*self.index.loops(self.index.number(first))]
+            beside = self.index.block_of(first) == self.index.block_of(push)
             around = self.index.statements[loops[-1]] if beside and loops else None
-            if around is not None and self._is_alike(bindings[0], around):
-                yield from map(id, uses)
-                yield from (id(self.index.statements[n]) for n in self.index.definitions[stack])
+            self.same[id(pop)] = taken
+            if around is not None and self._is_alike(first, around):
+                yield from (id(push), *made)
+                if not others:
+                    return
+                yield id(pop)  # (`x = s.pop()`, which `x` is)
+            del self.same[id(pop)]
 
     def _is_one_object(self, name: str, push: ir.Stmt) -> bool:
         """Whether a name stands for one object, whenever a statement pushes it and afterwards."""
@@ -220,8 +241,17 @@ class _Invariants(Asking):
                 around = effect_of(loop, self.facts)
                 others = dataclasses.replace(around, binds=around.binds - before)
                 alike = effect.silent and self.can_move(effect, (others,))
-                return alike and not self.sharing.is_written(name)
+                return alike and not self._is_written(name)
         return False
+
+    def _is_written(self, name: str) -> bool:
+        """Whether anything writes memory that a name may refer to, taking from stacks aside that
+        are gone."""
+        if not self.sharing.is_written(name):
+            return False
+        stays = (self.same.get(id(s), s) for s in self.index.statements if id(s) not in self.gone)
+        writes = frozenset().union(*(own_effect(stmt, self.facts).writes for stmt in stays))
+        return self.sharing.of(name) in map(self.sharing.of, writes)
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if id(stmt) in self.gone or id(stmt) in self.same:
@@ -343,7 +373,120 @@ def simplified_pairs(
                 fn = _with_results_read(fn, out, facts)
             fn = simplified(fn)
         out.append(fn)
-    return tuple(reversed(out))
+    out.reverse()
+    for at in sorted(backward):
+        out[at - 1 : at + 1] = _with_values(*out[at - 1 : at + 1])
+    return tuple(out)
+
+
+def _with_values(fwd: ir.Function, bwd: ir.Function) -> tuple[ir.Function, ir.Function]:
+    """A pair without stacks of which all items are one object, that a name of the forward function
+    stands for when it returns: the tape holds it instead.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .facts import derived
+    >>> fwd = derived(program('''r = x * 2.0
+    ... s = []
+    ... for i in range(n):
+    ...     s.append(r)
+    ...     x = x * r
+    ... return x, (n, s)'''), "save")
+    >>> bwd = program('''n, s = tape
+    ... for i in range(n):
+    ...     g = g * s.pop()
+    ... return g''')
+    >>> made = _with_values(fwd, dataclasses.replace(bwd, empties=("tape",)))
+    >>> print(show(made[0].body), show(made[1].body), sep=chr(10))
+    r = x * 2.0
+    for i in range(n):
+        x = x * r
+    return x, (n, r)
+    n, r = tape
+    for i in range(n):
+        g = g * r
+    return g
+    """
+    names, taped = unpacked_names(bwd) or (), taped_names(fwd) or ()
+    if len(names) != len(taped):
+        return fwd, bwd
+    pushed = _only_pushed(fwd)
+    for at, (own, stack) in enumerate(zip(names, taped, strict=True)):
+        push = None if own is None or stack not in pushed else _push_of_one_object(fwd, stack)
+        read = None if push is None else _read_instead(bwd, at, _pushed(push, str(stack)), taped)
+        if push is not None and read is not None:
+            value, known, body = read
+            bwd = ir.with_body(bwd, body)
+            fwd = ir.with_body(fwd, ir.rewrite(fwd.body, _leaving_out(push, stack)))
+            if known:
+                unread = frozenset((at,))
+                bwd = _without_unpacked(bwd, unread, bwd.body[1:])
+                return _with_values(_without_taped(fwd, unread), bwd)
+            return _with_values(_retaped(fwd, at, value), _with_unpacked(bwd, at, value.name))
+    return fwd, bwd
+
+
+def _push_of_one_object(fwd: ir.Function, stack: str) -> ir.Stmt | None:
+    """The statement that pushes all items of a taped stack, if they are one object by one name."""
+    index = fact(ProgramIndex, fwd)
+    push, *rest = (index.statements[n] for n in index.uses[stack])
+    value = _pushed(push, stack)
+    if not isinstance(value, ir.Var) or not all(s is fwd.body[-1] for s in rest):
+        return None
+    made = index.definitions.get(value.name, [])
+    early = all(index.parents[n] == OUTERMOST and n < index.number(push) for n in made)
+    plain = all(isinstance(index.statements[n], ir.Assign) for n in made)
+    once = len(made) + (value.name in fwd.param_names) == 1
+    return push if early and plain and once else None
+
+
+def _read_instead(
+    bwd: ir.Function, at: int, value: ir.Expr | None, taped: Sequence[str | None]
+) -> tuple[ir.Var, bool, ir.Block] | None:
+    """The value that a backward function reads where it took items of the stack at a place of its
+    tape, whether the tape has that already, and the body that reads it."""
+    assert isinstance(value, ir.Var)
+    names, index = unpacked_names(bwd) or (), fact(ProgramIndex, bwd)
+    pops = [index.statements[n] for n in index.uses.get(str(names[at]), ())]
+    taken = _taking_value(pops[0], str(names[at]), value) if len(pops) == 1 else None
+    bound = [index.statements[n] for n in index.definitions.get(value.name, ())]
+    known = value.name in names and taped[names.index(value.name)] == value.name
+    again = isinstance(taken, ir.Assign) and taken.value == value == ir.Var(str(taken.target))
+    expected = bwd.body[:1] if known else pops if again else ()
+    if taken is None or value.name in bwd.param_names or (*bound,) != (*expected,):
+        return None
+    instead: ir.Instead = () if again else taken
+    return value, known, ir.rewrite(bwd.body, lambda s: instead if s is pops[0] else None)
+
+
+def _leaving_out(push: ir.Stmt, stack: str | None) -> Callable[[ir.Stmt], ir.Instead]:
+    """What is left of a statement where a stack is not made, and nothing pushed on it."""
+
+    def left(stmt: ir.Stmt) -> ir.Instead:
+        made = isinstance(stmt, ir.Assign) and stmt.target == stack
+        return () if made or stmt is push else None
+
+    return left
+
+
+def _retaped(fwd: ir.Function, at: int, value: ir.Expr) -> ir.Function:
+    """A forward function that tapes another value at a place."""
+    end = fwd.body[-1]
+    assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
+    result, tape = end.value.items
+    assert isinstance(tape, ir.Display)
+    items = ir.Display("tuple", (*tape.items[:at], value, *tape.items[at + 1 :]))
+    end = ir.Return(ir.Display("tuple", (result, items)), end.origin)
+    return dataclasses.replace(fwd, body=(*fwd.body[:-1], end))
+
+
+def _with_unpacked(bwd: ir.Function, at: int, name: str) -> ir.Function:
+    """A backward function that takes what is at a place of its tape by another name."""
+    first = bwd.body[0]
+    assert isinstance(first, ir.Assign) and isinstance(first.target, tuple)
+    names = (*first.target[:at], name, *first.target[at + 1 :])
+    unpack = ir.Assign(names, first.value, first.origin)
+    return dataclasses.replace(bwd, body=(unpack, *bwd.body[1:]))
 
 
 def _called(functions: Sequence[ir.Function]) -> frozenset[str]:
