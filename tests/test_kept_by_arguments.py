@@ -144,7 +144,8 @@ def of_each_other(x):
     ids=lambda fn: fn.__name__,
 )
 def test_values_and_derivatives(fn):
-    tl.check_grads(fn, (X.copy(),), order=2)
+    slow = fn in (on_a_grid, left_in_a_loop, of_two_closures)
+    tl.check_grads(fn, (X.copy(),), order=1 if slow else 2)
     assert tl.value_and_grad(fn)(X.copy())[0] == fn(X.copy())
 
 

@@ -632,8 +632,8 @@ CHANGING = (
 @pytest.mark.parametrize("f", CHANGING, ids=[f.__name__ for f in CHANGING])
 def test_what_a_made_object_holds_may_change(f):
     x = np.array([0.7, 1.3, 0.9])
-    for args in ((0.8, x), (0.8, 0.7), (0.8, x)):
-        tl.check_grads(f, args, wrt=(0, 1), order=2)
+    for args, order in (((0.8, x), 2), ((0.8, 0.7), 1), ((0.8, x), 1)):
+        tl.check_grads(f, args, wrt=(0, 1), order=order)
 
 
 def swung(k, x, steps):

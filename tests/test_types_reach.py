@@ -415,7 +415,7 @@ DEFAULTS = (given_or_not, given_to_itself, chosen_by_default, handed_on)
 @pytest.mark.parametrize("f", one_in(4, DEFAULTS), ids=[f.__name__ for f in DEFAULTS])
 def test_defaults_are_what_a_call_does_not_give(f):
     x, y = 0.4 * RNG.normal(size=2), 0.4 * RNG.normal(size=2)
-    for args, order in (((x, y), 2), ((x, 0.3), 1), ((0.3, y), 2), ((0.3, 0.6), 1)):
+    for args, order in (((x, y), 2), ((x, 0.3), 1), ((0.3, y), 1), ((0.3, 0.6), 1)):
         tl.check_grads(f, args, wrt=(0, 1), order=order)
 
 

@@ -407,9 +407,18 @@ def _with_values(fwd: ir.Function, bwd: ir.Function) -> tuple[ir.Function, ir.Fu
         g = g * r
     return g
     """
+    shorter: tuple[ir.Function, ir.Function] | None = (fwd, bwd)
+    while shorter is not None:
+        fwd, bwd = shorter
+        shorter = _with_one_value(fwd, bwd)
+    return fwd, bwd
+
+
+def _with_one_value(fwd: ir.Function, bwd: ir.Function) -> tuple[ir.Function, ir.Function] | None:
+    """The same for one such stack, if there is one."""
     names, taped = unpacked_names(bwd) or (), taped_names(fwd) or ()
     if len(names) != len(taped):
-        return fwd, bwd
+        return None
     pushed = _only_pushed(fwd)
     for at, (own, stack) in enumerate(zip(names, taped, strict=True)):
         push = None if own is None or stack not in pushed else _push_of_one_object(fwd, stack)
@@ -420,10 +429,9 @@ def _with_values(fwd: ir.Function, bwd: ir.Function) -> tuple[ir.Function, ir.Fu
             fwd = ir.with_body(fwd, ir.rewrite(fwd.body, _leaving_out(push, stack)))
             if known:
                 unread = frozenset((at,))
-                bwd = _without_unpacked(bwd, unread, bwd.body[1:])
-                return _with_values(_without_taped(fwd, unread), bwd)
-            return _with_values(_retaped(fwd, at, value), _with_unpacked(bwd, at, value.name))
-    return fwd, bwd
+                return _without_taped(fwd, unread), _without_unpacked(bwd, unread, bwd.body[1:])
+            return _retaped(fwd, at, value), _with_unpacked(bwd, at, value.name)
+    return None
 
 
 def _push_of_one_object(fwd: ir.Function, stack: str) -> ir.Stmt | None:
