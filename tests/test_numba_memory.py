@@ -68,10 +68,26 @@ def permuted(x):
     return np.sum(y * x)
 
 
+def scaled_product(a, b):
+    return a[0] * b[1], np.sum(a * b) * 0.2
+
+
+def swapped_after_a_helper(x):
+    """(What a helper keeps is put back in the arrays that the loop swaps.)"""
+    v = x[:4] * 0.5
+    p = x[2:].copy()
+    t, s = scaled_product(v, p)
+    for _ in range(3):
+        v[:2] *= v[2:]
+        v, p = p, v
+    return s + t * np.sum(v)
+
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (of_nested_lists, (X,)),
     (sweeps, (X, 3)),
     (permuted, (X,)),
+    (swapped_after_a_helper, (X,)),
 ]
 
 

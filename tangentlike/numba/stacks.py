@@ -16,7 +16,10 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import ir
+import numpy as np
+
+from .. import ir, runtime
+from ..analysis.memory import base_names
 from ..codegen.optimize.facts import Facts
 from ..codegen.optimize.stacks import created_lists, is_push
 from ..errors import InternalError
@@ -109,7 +112,8 @@ class _Arrays(ir.Rewriter):
         if stacks:
             self.kinds = _kinds(function, stacks, facts, book)
         for stack in stacks:
-            axes = self._axes(stack) if all(map(self._is_held, stack.items)) else ()
+            held = all(self._is_held(stack, item) for item in stack.items)
+            axes = self._axes(stack) if held else ()
             if axes:
                 self._plan(stack, axes)
 
@@ -163,10 +167,27 @@ class _Arrays(ir.Rewriter):
         """Whether a loop's variable is one that nobody reads."""
         return name == "_" and name not in self.index.uses
 
-    def _is_held(self, item: ir.Expr) -> bool:
+    def _is_held(self, stack: _Stack, item: ir.Expr) -> bool:
         """Whether an item is a number that an array may hold, or a few of them."""
         kind = self._kind(item)
-        return (kind.form == "number" and kind.dtype in _DTYPES) or is_short(kind)
+        if kind.form == "number":
+            return kind.dtype in _DTYPES
+        return is_short(kind) and not self._is_written(stack, item)
+
+    def _is_written(self, stack: _Stack, item: ir.Expr) -> bool:
+        """Whether an array that is saved may be written in place: then it is put back in place, in
+        the array itself, which something else may hold."""
+        assigned = [s for s in self.index.statements if isinstance(s, ir.Assign)]
+        known = frozenset[str]()
+        more = frozenset((*(ir.names_in(item) if not _is_new(item) else ()), stack.name))
+        while more != known:
+            known = more
+            for stmt in assigned:
+                names = frozenset((*ir.binds(stmt), *ir.names_in(stmt.value)))
+                names = frozenset(n for n in names if self._kind(ir.Var(n)).form != "number")
+                if not _is_new(stmt.value) and not known.isdisjoint(names):
+                    more |= names
+        return any(not known.isdisjoint(_touched(s)) for s in self.index.statements)
 
     def _kind(self, expr: ir.Expr) -> Kind:
         return compiled_kind(expr, self.kinds, self.book)
@@ -295,6 +316,35 @@ class _Arrays(ir.Rewriter):
         values = [ir.Index(ir.Var(array), places.key) for array in places.names]
         pairs = zip(targets, values, strict=True)
         return tuple(ir.Assign(target, value, pop.origin) for target, value in pairs)
+
+
+_NEW = (
+    *(np.zeros, np.zeros_like, np.empty, np.empty_like, np.ones_like, np.array, np.sum, np.dot),
+    *(np.cross, np.linalg.norm, runtime.zeros_like, runtime.ones_like),
+)
+
+
+def _is_new(value: ir.Expr) -> bool:
+    """Whether a value is surely new: what an operation computes, or a copy."""
+    match value:
+        case ir.Call(fn=ir.Attribute(name="copy"), args=()):
+            return True
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            of_operator = getattr(obj, "__module__", "") == "_operator"
+            return isinstance(obj, np.ufunc) or of_operator or any(obj is f for f in _NEW)
+    return isinstance(value, ir.Const)
+
+
+def _touched(stmt: ir.Stmt) -> frozenset[str]:
+    """The names of what a statement may write in place."""
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            return frozenset(base_names(target))
+        case ir.Do(value=value) if not is_push(stmt):
+            return ir.names_in(value)
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=None)) as call):  # (a helper's)
+            return ir.names_in(call)
+    return frozenset()
 
 
 def _kinds(
