@@ -548,15 +548,23 @@ class Derivation:
             return None  # the call itself will say what is wrong
         bound.apply_defaults()
         given = dict(bound.arguments)
-        if self._words is not None and given[self._words] and self.request.mode in _SEEDED:
+        if self._words is not None and given[self._words]:
             try:
-                seeds = self.seeds
+                seeds = self._seeds_by_name
             except UnsupportedError:  # (the types of a call may tell more)
                 del given[self._words]
                 return given
             words = given[self._words].items()
             given[self._words] = {word: value for word, value in words if word not in seeds}
         return given
+
+    @cached_property
+    def _seeds_by_name(self) -> frozenset[str]:
+        """The seeds that a call may give by their names: its own, and those of what the function
+        is a derivative of."""
+        inner = self.primal.inner
+        own = frozenset(self.seeds if self.request.mode in _SEEDED else ())
+        return own if inner is None else own | inner._seeds_by_name
 
     def _picked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call."""
