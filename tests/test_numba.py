@@ -574,6 +574,69 @@ def test_compiled_code_is_found_again_by_another_process(tmp_path: Path) -> None
     assert run(3.0)[:2] == ["[18.0, 18.0]", "0"]  # (a constant of the module has changed)
 
 
+TOGETHER = """
+import pathlib, sys, time
+import numba.core.caching as caching
+import numpy as np
+import tangentlike as tl
+
+dtype, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+File = caching.IndexDataCacheFile
+save_index, save_data = File._save_index, File._save_data
+
+def wait_for(event):
+    until = time.time() + 60.0
+    while not (folder / event).exists() and time.time() < until:
+        time.sleep(0.01)
+
+def first_index(*args):
+    wait_for("the other has read the index")
+    save_index(*args)
+    (folder / "an index is there").touch()
+
+def last_data(*args):
+    wait_for("the other has saved its code")
+    save_data(*args)
+
+def last_index(*args):
+    (folder / "the other has read the index").touch()
+    wait_for("an index is there")
+    save_index(*args)
+
+def first_data(*args):
+    save_data(*args)
+    (folder / "the other has saved its code").touch()
+
+if sys.argv[3:]:
+    first = dtype == "float64"
+    File._save_index = first_index if first else last_index
+    File._save_data = last_data if first else first_data
+
+def cubes(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] ** 3
+    return total
+
+print(tl.grad(cubes, target="numba")(np.arange(3, dtype=dtype)).tolist())
+"""
+
+
+@pytest.mark.thorough
+def test_processes_that_compile_at_the_same_time_keep_their_own_code(tmp_path: Path) -> None:
+    script = tmp_path / "together.py"
+    script.write_text(TOGETHER)
+    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept")}
+
+    def start(dtype: str, *together: str) -> Any:
+        command = [sys.executable, str(script), dtype, str(tmp_path), *together]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    for runs in ([start(d, "together") for d in ("float64", "float32")], [start("float32")]):
+        for run in runs:
+            assert run.communicate(timeout=120)[0] == "[0.0, 3.0, 12.0]\n"
+
+
 def test_helpers_have_the_values_of_the_runtime() -> None:
     """The forms of helpers, called as compiled code calls them."""
     from tangentlike import runtime

@@ -11,6 +11,7 @@ import re
 import tempfile
 import traceback
 import types
+import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 # (Without bounds checks an index out of range reads what is there. With NumPy's error model a
 # division by zero is infinite, as it is for arrays and NumPy's numbers.)
 _OPTIONS: Any = {"error_model": "numpy", "boundscheck": True}
-_FORMS = ("functions", "python_calls")  # (the files of what Numba is told of)
+# What Numba is told of, as it was when this process read it: code of it must not be kept for another.
+_FORMS = b"".join(
+    Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("functions", "python_calls")
+)
+_OWN = uuid.uuid4().hex[:16]  # (in the names of what this process keeps)
 Reader = Callable[[], Any]
 
 
@@ -152,6 +157,7 @@ class _Reach:
             path = _written(folder, fn.__name__, key, self._texts) if folder and emitted else None
             made, namespace = _copied(fn, code if path is None else code_in_file(code, str(path)))
             made = numba.njit(cache=path is not None, **_OPTIONS)(made)
+            _keep_apart(made)
             spaces[fn] = made, namespace
         for fn, (_, namespace) in spaces.items():
             for name, called in self._called[fn].items():
@@ -160,9 +166,7 @@ class _Reach:
 
     def _key(self, version: str) -> str:
         """What the compiled code depends on, besides the types of its arguments."""
-        files = (Path(__file__).with_name(f"{name}.py") for name in _FORMS)
-        forms = b"".join(file.read_bytes() for file in files)
-        parts = hashlib.sha256(f"{version} {sorted(_OPTIONS.items())}".encode() + forms)
+        parts = hashlib.sha256(f"{version} {sorted(_OPTIONS.items())}".encode() + _FORMS)
         for fn, code in self._codes.items():
             text = self._texts.get(fn.__code__.co_filename)
             parts.update(_bytes_of(code) if text is None else text.encode())
@@ -170,6 +174,16 @@ class _Reach:
         for _, value in self.outer:
             parts.update(_bytes_of(value))
         return parts.hexdigest()[:16]
+
+
+def _keep_apart(dispatcher: Any) -> None:
+    """Let no other process give its compiled code the name of a file of this one: Numba numbers the
+    files of a function, and two processes that compile it for other types at the same time would
+    take the same number, and one of them the code of the other for its own."""
+    file = getattr(dispatcher._cache, "_cache_file", None)
+    pattern = getattr(file, "_data_name_pattern", None)
+    if pattern is not None:
+        file._data_name_pattern = pattern.replace("{number", f"{_OWN}.{{number")
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

@@ -146,7 +146,7 @@ _MADE_OF_UFUNCS = (
 
 def scalar_or_array(call: ir.Call, kind_of: KindOf) -> Kind:
     """That of the first argument, whose entry it is where that has rank 0: `np.flip`."""
-    found = kind_of(call.args[0])
+    found = first(call, kind_of)
     return replace(found, form=_ufunc_form(found)) if found.form in _NUMERIC else found
 
 
