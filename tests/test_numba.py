@@ -632,9 +632,11 @@ def test_processes_that_compile_at_the_same_time_keep_their_own_code(tmp_path: P
         command = [sys.executable, str(script), dtype, str(tmp_path), *together]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
-    for runs in ([start(d, "together") for d in ("float64", "float32")], [start("float32")]):
-        for run in runs:
-            assert run.communicate(timeout=120)[0] == "[0.0, 3.0, 12.0]\n"
+    first, second = start("float64", "together"), start("float32", "together")
+    for run in (first, second):
+        assert run.communicate(timeout=120)[0] == "[0.0, 3.0, 12.0]\n"
+    for dtype in ("float64", "float32"):
+        assert start(dtype).communicate(timeout=120)[0] == "[0.0, 3.0, 12.0]\n"
 
 
 def test_helpers_have_the_values_of_the_runtime() -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # (Without bounds checks an index out of range reads what is there. With NumPy's error model a
 # division by zero is infinite, as it is for arrays and NumPy's numbers.)
 _OPTIONS: Any = {"error_model": "numpy", "boundscheck": True}
-# What Numba is told of, as it was when this process read it: code of it must not be kept for another.
+# What Numba is told of, as it was when this process read it: what is compiled is kept for that.
 _FORMS = b"".join(
     Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("functions", "python_calls")
 )
