@@ -324,3 +324,23 @@ def test_adjoints_of_no_entries_are_zeros() -> None:
     x_bar, y_bar = tl.grad(of_no_entries, wrt=(0, 1))(np.zeros(0), np.array([0.7]))
     assert x_bar.shape == (0,) and y_bar == pytest.approx(1.4)
     assert tl.grad(padded_without_axes)(0.7) == pytest.approx(1.4)
+
+
+def least_of_a_list(x):
+    v = np.array(x)
+    w = min([v, 9.0])
+    return float(w * v)
+
+
+def least_that_is_written(x):
+    v = np.array(x)
+    w = min([v, 9.0])
+    v[...] = 0.3
+    return float(w * v)
+
+
+def test_an_item_that_is_written_has_its_tangent_or_none() -> None:
+    tl.check_grads(least_of_a_list, (0.7,), order=2)
+    assert tl.grad(least_that_is_written)(0.7) == 0.0
+    with pytest.raises(tl.UnsupportedError, match="laid out in memory"):
+        tl.jvp(least_that_is_written, (0.7,), (1.0,))
