@@ -52,7 +52,7 @@ linear("adjoint_of_imag(g, like)", "unbroadcast(np.imag(y_bar), g)", same_as(1))
 
 @rule(runtime.mirrored_view, view="maybe", kind=first)
 def mirrored_view(y, view, base, like, like_base):
-    y_dot = mirrored_view(view_dot, view_dot, y, view)  # (y may be a copy)
+    y_dot = mirrored_view(view_dot, base_dot, y, base)  # (y may be a copy)
     view_bar = y_bar
     base_bar = 0
     like_bar = 0

@@ -13,11 +13,16 @@ import scipy.special
 
 from ..runtime import NotDifferentiated, trapezoid
 
+# Whether this SciPy has repetitions of less than no things (1.15 gives zero).
+_REPEATS_ANY = float(scipy.special.comb(-0.5, 2.0, repetition=True)) != 0.0
+
 
 def special_comb(N, k, *, exact=False, repetition=False):
     if exact:
         raise NotDifferentiated("comb has no derivative with exact=True, which gives an integer")
     n, k = np.asarray(N), np.asarray(k)
+    if repetition and not _REPEATS_ANY:
+        n, repetition = n + k - 1, False
     if repetition:
         none = (k == 0) & (n >= 0)
         return scipy.special.binom(np.where(none, 1.0, n + k - 1), np.where(none, 0.0, k))

@@ -455,18 +455,27 @@ def _values(f: Any, q: Any, nu: int) -> Any:
     kind = type(f).__name__
     if kind == "interp1d":
         return _slopes_between(f, q, nu)
+    if kind == "BSpline":
+        return _of_spline(f, q, nu)
     return f.derivative(q, nu) if kind in _BY_METHOD else f(q, nu)
 
 
 def _slopes_between(f: Any, q: Any, nu: int) -> Any:
     """Those of an `interp1d`; what it gives beyond its places is constant."""
     degree = 1 if f._kind == "linear" else f._spline.k if f._kind == "spline" else 0
-    slopes = sys.modules["scipy.interpolate"].make_interp_spline(f.x, f.y, degree)(q, nu)
+    spline = sys.modules["scipy.interpolate"].make_interp_spline(f.x, f.y, degree)
+    slopes = _of_spline(spline, q, nu)
     if isinstance(f.fill_value, str):  # (it extrapolates)
         return slopes
     outside = (q < f.x[0]) | (q > f.x[-1])
     rest = (1,) * (np.ndim(slopes) - np.ndim(q))
     return np.where(np.reshape(outside, np.shape(q) + rest), 0.0, slopes)[()]
+
+
+def _of_spline(spline: Any, q: Any, nu: int) -> Any:
+    """The derivative of a B-spline: zero above its degree, where SciPy 1.15 writes past its own
+    memory."""
+    return spline(q, nu) if nu <= spline.k else np.zeros_like(spline(q))
 
 
 def interpolant(maker: Any, options: tuple[Any, ...], q: Any, x: Any, y: Any, nu: int = 0) -> Any:

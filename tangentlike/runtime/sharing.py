@@ -22,14 +22,12 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
         return y_dot
     if isinstance(x, typed_array) and isinstance(y, np.ndarray) and _shares(y, np.asarray(x)):
         refuse_memory("an array over the memory of an array.array")
-    if isinstance(x, (list, tuple)):  # (an item of it, as `min` gives one)
-        apart = any(y is item for item in x) and all(y_dot is not item for item in x_dot)
-    else:
-        arrays = all(hasattr(a, "shape") and hasattr(a, "dtype") for a in (y_dot, x_dot, y, x))
-        apart = arrays and _shares(y, x) != _shares(y_dot, x_dot)
-        if apart and not _shares(y, x):
+    if isinstance(x, (list, tuple)):  # (`min` gives an item of it, whose tangent is one of `x_dot`)
+        return next((dot for item, dot in zip(x, x_dot, strict=False) if item is y), y_dot)
+    arrays = all(hasattr(a, "shape") and hasattr(a, "dtype") for a in (y_dot, x_dot, y, x))
+    if arrays and _shares(y, x) != _shares(y_dot, x_dot):
+        if not _shares(y, x):
             return _laid_out_like(y_dot, y)
-    if apart:
         raise ValueError(
             "a tangent is laid out in memory differently from its value, whose view is written "
             "in place: pass tangents with the memory order of their arguments"

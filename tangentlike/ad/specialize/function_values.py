@@ -248,9 +248,10 @@ def with_words(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     """
     function = lowered.function
     last = function.params[-1] if function.params else None
-    kind = UNKNOWN if last is None or last.kind != "**" else kinds.get(last.name, UNKNOWN)
-    bound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
-    if last is None or kind.items is None or last.name in bound | _handed_on(function):
+    if last is None or last.kind != "**" or kinds.get(last.name, UNKNOWN).items is None:
+        return lowered
+    kind, bound = kinds[last.name], (n for s in ir.statements(function.body) for n in ir.binds(s))
+    if last.name in _handed_on(function).union(bound):
         return lowered
     star, names, made = f"**{last.name}", names_of(function), set[str]()
 
