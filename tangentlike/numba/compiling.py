@@ -180,7 +180,7 @@ def _keep_apart(dispatcher: Any) -> None:
     """Let no other process give its compiled code the name of a file of this one: Numba numbers the
     files of a function, and two processes that compile it for other types at the same time would
     take the same number, and one of them the code of the other for its own."""
-    file = getattr(dispatcher._cache, "_cache_file", None)
+    file: Any = getattr(dispatcher._cache, "_cache_file", None)
     pattern = getattr(file, "_data_name_pattern", None)
     if pattern is not None:
         file._data_name_pattern = pattern.replace("{number", f"{_OWN}.{{number")
