@@ -72,13 +72,16 @@ def structures_of(given: Mapping[str, Any], exact: int = 1, words: str | None = 
             kind = _rank_of(value)
         else:
             refuse_fields_like_arrays(name, value)
-            kind = structure_of(value, ranks=True)
-        if name == words and len(value) <= _MOST_NAMES:
-            kinds = (structure_of(item, ranks=True) for item in value.values())
-            kind = replace(kind, item=None, items=tuple(kinds), names=tuple(value))
+            named = name == words and len(value) <= _MOST_NAMES
+            kind = _by_names(value) if named else structure_of(value, ranks=True)
         found.append((name, kind))
     sized = _with_sizes(found, given, exact)
     return tuple((name, kind) for name, kind in sized if kind != UNKNOWN)
+
+
+def _by_names(words: dict[str, Any]) -> Kind:
+    kinds = (structure_of(value, ranks=True) for value in words.values())
+    return Kind("dict", items=tuple(kinds), names=tuple(words), lasting=True)
 
 
 def _with_sizes(

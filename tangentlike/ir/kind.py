@@ -432,7 +432,7 @@ def described(kind: Kind) -> str:
         classes = kind.among or (kind,)
         return " | ".join(map(_described_object, classes))
     if kind.items is not None and kind.form == "dict":  # (which has no others)
-        entries = zip(kind.names, map(described, kind.items or ()), strict=True)
+        entries = zip(kind.names, map(described, kind.items), strict=True)
         return f"dict({', '.join(map(': '.join, entries))})"
     if kind.names:
         return _described_fields(kind.form, zip(kind.names, kind.items or (), strict=True))

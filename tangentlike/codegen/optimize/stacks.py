@@ -102,6 +102,19 @@ def _popped(stmt: ir.Stmt, stack: str) -> tuple[str, ...] | None:
     return None
 
 
+def _made_once(function: ir.Function, name: str, push: ir.Stmt) -> int | None:
+    """The number of the statement around the one that makes what a name stands for, whenever a
+    statement pushes it and afterwards; None where that may be several objects."""
+    index = fact(ProgramIndex, function)
+    made = index.definitions.get(name, [])
+    if name in function.param_names:
+        return None if made else OUTERMOST
+    if len(made) != 1 or made[0] > index.number(push):
+        return None
+    plain = isinstance(index.statements[made[0]], ir.Assign)
+    return index.parents[made[0]] if plain and next(index.loops(made[0]), None) is None else None
+
+
 def _taking_value(stmt: ir.Stmt, stack: str, value: ir.Expr | None) -> ir.Stmt | None:
     """A statement that takes one item of a stack, once, with a value in its place."""
     pops = 0
@@ -201,7 +214,10 @@ class _Invariants(Asking):
         if not isinstance(value, ir.Var) or not is_push(push) or taken is None:
             return
         made = (id(self.index.statements[n]) for n in self.index.definitions[stack])
-        if self._is_one_object(value.name, push):
+        if (
+            value.name not in self.pinned
+            and _made_once(self.function, value.name, push) is not None
+        ):
             self.same[id(pop)] = taken
             yield from (id(push), *made)
             return
@@ -219,18 +235,6 @@ class _Invariants(Asking):
                     return
                 yield id(pop)  # (`x = s.pop()`, which `x` is)
             del self.same[id(pop)]
-
-    def _is_one_object(self, name: str, push: ir.Stmt) -> bool:
-        """Whether a name stands for one object, whenever a statement pushes it and afterwards."""
-        made = self.index.definitions.get(name, [])
-        if name in self.pinned:
-            return False
-        if name in self.function.param_names:
-            return not made
-        if len(made) != 1 or made[0] > self.index.number(push):
-            return False
-        plain = isinstance(self.index.statements[made[0]], ir.Assign)
-        return plain and next(self.index.loops(made[0]), None) is None
 
     def _is_alike(self, stmt: ir.Stmt, loop: ir.Stmt, before: frozenset[str] = NOTHING) -> bool:
         """Whether a statement of a loop gives its name the same value each time (the names
@@ -427,10 +431,8 @@ def _with_one_value(fwd: ir.Function, bwd: ir.Function) -> tuple[ir.Function, ir
             value, known, body = read
             bwd = ir.with_body(bwd, body)
             fwd = ir.with_body(fwd, ir.rewrite(fwd.body, _leaving_out(push, stack)))
-            if known:
-                unread = frozenset((at,))
-                return _without_taped(fwd, unread), _without_unpacked(bwd, unread, bwd.body[1:])
-            return _retaped(fwd, at, value), _with_unpacked(bwd, at, value.name)
+            changed = {at: None if known else value.name}
+            return _retaped(fwd, changed), _unpacking(bwd, changed, bwd.body[1:])
     return None
 
 
@@ -441,11 +443,8 @@ def _push_of_one_object(fwd: ir.Function, stack: str) -> ir.Stmt | None:
     value = _pushed(push, stack)
     if not isinstance(value, ir.Var) or not all(s is fwd.body[-1] for s in rest):
         return None
-    made = index.definitions.get(value.name, [])
-    early = all(index.parents[n] == OUTERMOST and n < index.number(push) for n in made)
-    plain = all(isinstance(index.statements[n], ir.Assign) for n in made)
-    once = len(made) + (value.name in fwd.param_names) == 1
-    return push if early and plain and once else None
+    around = _made_once(fwd, value.name, push)
+    return push if around == OUTERMOST else None
 
 
 def _read_instead(
@@ -475,26 +474,6 @@ def _leaving_out(push: ir.Stmt, stack: str | None) -> Callable[[ir.Stmt], ir.Ins
         return () if made or stmt is push else None
 
     return left
-
-
-def _retaped(fwd: ir.Function, at: int, value: ir.Expr) -> ir.Function:
-    """A forward function that tapes another value at a place."""
-    end = fwd.body[-1]
-    assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
-    result, tape = end.value.items
-    assert isinstance(tape, ir.Display)
-    items = ir.Display("tuple", (*tape.items[:at], value, *tape.items[at + 1 :]))
-    end = ir.Return(ir.Display("tuple", (result, items)), end.origin)
-    return dataclasses.replace(fwd, body=(*fwd.body[:-1], end))
-
-
-def _with_unpacked(bwd: ir.Function, at: int, name: str) -> ir.Function:
-    """A backward function that takes what is at a place of its tape by another name."""
-    first = bwd.body[0]
-    assert isinstance(first, ir.Assign) and isinstance(first.target, tuple)
-    names = (*first.target[:at], name, *first.target[at + 1 :])
-    unpack = ir.Assign(names, first.value, first.origin)
-    return dataclasses.replace(bwd, body=(unpack, *bwd.body[1:]))
 
 
 def _called(functions: Sequence[ir.Function]) -> frozenset[str]:
@@ -568,8 +547,9 @@ def _shortened(
     if found is None:
         return fwd, bwd
     unread, rest = found
-    shorter = _without_unpacked(bwd, unread, rest)
-    return _without_taped(fwd, unread), shorter if rest == bwd.body[1:] else simplified(shorter)
+    changed = dict.fromkeys(unread)
+    shorter = _unpacking(bwd, changed, rest)
+    return _retaped(fwd, changed), shorter if rest == bwd.body[1:] else simplified(shorter)
 
 
 def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Function, ...]:
@@ -667,19 +647,24 @@ def _only_pushed(fwd: ir.Function) -> frozenset[str]:
     return frozenset(stacks)
 
 
-def _without_taped(fwd: ir.Function, unread: frozenset[int]) -> ir.Function:
+def _retaped(fwd: ir.Function, changed: Mapping[int, str | None]) -> ir.Function:
+    """A forward function whose tape holds these names at their places, or (None) nothing there."""
     end = fwd.body[-1]
     assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
     value, tape = end.value.items
     assert isinstance(tape, ir.Display)
-    shorter = ir.Display("tuple", tuple(i for at, i in enumerate(tape.items) if at not in unread))
-    end = ir.Return(ir.Display("tuple", (value, shorter)), end.origin)
+    names = {at: ir.Var(name) for at, name in changed.items() if name is not None}
+    kept = [names.get(at, i) for at, i in enumerate(tape.items) if at in names or at not in changed]
+    items = ir.Display("tuple", tuple(kept))
+    end = ir.Return(ir.Display("tuple", (value, items)), end.origin)
     return dataclasses.replace(fwd, body=(*fwd.body[:-1], end))
 
 
-def _without_unpacked(bwd: ir.Function, unread: frozenset[int], rest: ir.Block) -> ir.Function:
+def _unpacking(bwd: ir.Function, changed: Mapping[int, str | None], rest: ir.Block) -> ir.Function:
+    """A backward function that takes this from its tape, before the rest of its body."""
     first = bwd.body[0]
     assert isinstance(first, ir.Assign)
-    names = tuple(n for at, n in enumerate(first.target) if at not in unread)
+    taken = (changed.get(at, name) for at, name in enumerate(first.target))
+    names = tuple(name for name in taken if name is not None)
     unpack = (ir.Assign(names, first.value, first.origin),) if names else ()
     return dataclasses.replace(bwd, body=(*unpack, *rest))
