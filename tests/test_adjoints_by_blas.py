@@ -268,6 +268,7 @@ def test_sums_over_pairs_are_contractions(f: Callable[..., Any], count: int) -> 
     assert "d_bar" not in df.source and "-= -" not in df.source
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("axes", [(2, 0), (2, 1), (1, 0), (1, 1), (0, 0), (0, 1), (2, None)])
 @pytest.mark.parametrize("reduce", [np.sum, np.mean])
 def test_sums_over_one_axis_after_the_other(axes: tuple[Any, Any], reduce: Any) -> None:

@@ -83,6 +83,7 @@ def test_what_cannot_be_found_is_an_error_of_pickle() -> None:
             pickle.dumps(tl.grad(fn))
 
 
+@pytest.mark.thorough
 def test_another_process_makes_it_again(model: Any, tmp_path: Path) -> None:
     data = pickle.dumps(tl.grad(tl.grad(model.cube)))
     script = f"import pickle; print(pickle.loads({data!r})(2.0))"

@@ -248,6 +248,7 @@ def test_array_api_compats_own_question() -> None:
         np.testing.assert_allclose(back(got), np.exp(A) * (A + 1.0))
 
 
+@pytest.mark.thorough
 def test_array_api_compats_own_question_of_numpys_arrays() -> None:
     compat = pytest.importorskip("array_api_compat")
     fns = pytest.importorskip("array_api_compat.numpy")

@@ -155,6 +155,7 @@ def extended(x: Any, more: Any) -> Any:
     return np.sum(np.asarray(items) ** 2)
 
 
+@pytest.mark.thorough
 def test_lists_and_tuples_in_options_and_reductions() -> None:
     x = np.array([0.3, 0.5, 0.7])
     tl.check_grads(several_into, (x,), order=2)

@@ -77,6 +77,7 @@ def starred(x: Any, y: Any) -> Any:
 PROGRAMS = [system, summed, rows, grown, in_rounds, by_a_helper, broadcast, starred]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_gradients(f: Callable[..., Any]) -> None:
     check_grads(f, (X, Y), order=2)

@@ -193,6 +193,7 @@ FOLLOWED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", FOLLOWED, ids=lambda fn: fn.__name__)
 def test_what_a_method_writes_is_followed(fn: Any) -> None:
     for x in (1.3, 0.6):

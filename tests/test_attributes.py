@@ -382,6 +382,7 @@ def pressures(x):
     return water.pressure() * ethanol.pressure()
 
 
+@pytest.mark.thorough
 def test_tables_of_a_class():
     tl.check_grads(pressures, np.array([0.7, 0.9, 1.3]), order=2)
 

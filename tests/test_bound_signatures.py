@@ -131,6 +131,7 @@ def test_derivatives(f: Any) -> None:
     assert tangent == pytest.approx(x_bar @ v + c_bar * dc, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", PROGRAMS[::2])
 def test_second_order(f: Any) -> None:
     v, h = np.array([0.3, -0.2, 0.5]), 1e-6

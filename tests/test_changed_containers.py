@@ -451,6 +451,7 @@ def messages(x):
     return np.sum(nodes.h["a"] * nodes.h["c"])
 
 
+@pytest.mark.thorough
 def test_messages_of_nodes_with_names_in_forward_mode_twice():
     check(messages)
     tangent = tl.autodiff(messages, mode="forward")
@@ -504,6 +505,7 @@ def tree_with_parents(x):
     return below(root)
 
 
+@pytest.mark.thorough
 def test_objects_that_refer_to_those_around_them():
     check(tree_with_parents)
     gradient = tl.grad(tree_with_parents)
@@ -585,5 +587,6 @@ def backwards(x):
     return a.bar * b.bar * len(found) * len(seen)
 
 
+@pytest.mark.thorough
 def test_a_set_of_nodes_that_recursion_has_seen():
     check(backwards)

@@ -315,6 +315,7 @@ def swaps_while(u: Any, v: Any, c: Any, rounds: int) -> Any:
     return np.sum(u * u * new * v)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", one_in(2, [swaps, swaps_while]), ids=lambda f: f.__name__)
 def test_swapped_buffers(fn: Callable[..., Any]) -> None:
     """Rounds write copies; the argument is left alone, and must be apart from the others."""
@@ -379,6 +380,7 @@ def checkpointed_inside(x: Any, n: int) -> Any:
 ROUNDS_THAT_KEEP = [calls_with_tapes, loops_that_write, lists_that_grow, checkpointed_inside]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", one_in(3, ROUNDS_THAT_KEEP), ids=lambda f: f.__name__)
 def test_rounds_that_keep_values_themselves(fn: Callable[..., Any]) -> None:
     x, v = np.array([0.5, 0.7, 0.9]), np.array([0.1, -0.2, 0.3])

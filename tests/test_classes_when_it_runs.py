@@ -346,6 +346,7 @@ def of_classes_with_starred_sizes(p, x):
 ASKED = (of_layers, by_a_class_method, with_starred_sizes, of_classes_with_starred_sizes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", one_in(len(ASKED), ASKED, 2), ids=lambda f: f.__name__)
 def test_classes_that_are_asked_by_their_names(f):
     """`cls.size(n)` of a static method was called with the class, too."""

@@ -293,6 +293,7 @@ DROPPED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 @pytest.mark.parametrize("program", one_in(3, DROPPED))
 def test_the_imaginary_part_that_numpy_drops_is_dropped_at_each_order(program):

@@ -582,6 +582,7 @@ def _joined(x, total):
 SIDE_BY_SIDE = (_shorter_later, _shorter_first, _between, _as_long, _broken, _joined)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", one_in(3, SIDE_BY_SIDE))
 def test_a_zip_makes_the_items_that_python_makes(f: Any) -> None:
     """One more of what comes before the one that ends, none of what comes after it."""

@@ -135,6 +135,7 @@ def of_each_other(x):
     return even(8) + odd(7)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn",
     [

@@ -562,6 +562,7 @@ BACKWARDS = [grows_backwards, shrinks_backwards, grows_in_front_backwards, both_
 BACKWARDS += [shrinks_in_front_backwards, inside_of_another_backwards, backwards_with_else]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("f", "make"),
     [*((f, _scaled) for f in BACKWARDS[::2]), *((f, None) for f in BACKWARDS[1::3])],

@@ -128,6 +128,7 @@ def test_constructors_stay_as_they_were_written() -> None:
 SECOND = ("orbit", "slope_by_dual", "layers_made", "by_class_method", "model_of_the_module")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", one_in(2, SECOND, start=1))
 def test_second_order(name: str) -> None:
     (program,) = (p for p in made_objects.PROGRAMS if p.fn.__name__ == name)

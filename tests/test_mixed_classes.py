@@ -338,5 +338,6 @@ def areas(x):
     return area(group) + area(sides) + area((x[0], area(2.0)))
 
 
+@pytest.mark.thorough
 def test_patterns_of_many_classes_in_one_function():
     tl.check_grads(areas, (np.array([0.7, 0.8, 1.1]),))

@@ -48,6 +48,7 @@ def test_every_mutant_compiles_with_the_lines_where_they_were() -> None:
         assert mutant.old != mutant.new
 
 
+@pytest.mark.thorough
 def test_a_mutant_reaches_functions_that_were_imported_before() -> None:
     from tangentlike.analysis.structure import structure
     from tangentlike.frontend.lower import program

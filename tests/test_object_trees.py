@@ -140,6 +140,7 @@ class Halves:
         return np.sum((2.0 + self.w) ** self.p * x) / self.scale
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", [Powers, Cubes, Halves])
 def test_integers_of_a_class(make: Any) -> None:
     def f(model: Any, x: Any) -> Any:

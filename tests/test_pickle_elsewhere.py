@@ -149,6 +149,7 @@ def test_functions_of_the_main_script(tmp_path: Path, method: str) -> None:
     assert here["decorated"] == "75.0" and here["twice"] == "300.0"
 
 
+@pytest.mark.thorough
 def test_cloudpickle_takes_everything_to_another_machine(tmp_path: Path) -> None:
     """The other process sees neither the script nor its folder."""
     child = (
@@ -199,6 +200,7 @@ def test_what_cloudpickle_brings_is_a_derivative(tmp_path: Path) -> None:
     assert "script.py" in note or sys.version_info < (3, 11)
 
 
+@pytest.mark.thorough
 def test_joblib_runs_derivatives_of_the_main_script(tmp_path: Path) -> None:
     text = (
         MODEL + BY_NAME + BY_VALUE + "import joblib\n"

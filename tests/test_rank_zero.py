@@ -339,6 +339,7 @@ def least_that_is_written(x):
     return float(w * v)
 
 
+@pytest.mark.thorough
 def test_an_item_that_is_written_has_its_own_tangent() -> None:
     tl.check_grads(least_of_a_list, (0.7,), order=2)
     tl.check_grads(least_that_is_written, (0.7,), order=2)

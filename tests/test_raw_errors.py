@@ -456,6 +456,7 @@ def slices_as_keys(m, a):
     return np.sum(grid[..., 1] * a) + np.sum(grid[::2, 1:] ** 2)
 
 
+@pytest.mark.thorough
 def test_slices_as_keys_of_objects_that_are_written():
     """They were given on as they are written: the text did not parse."""
     a = np.array([0.5, 0.7, -0.3])

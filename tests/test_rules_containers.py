@@ -240,6 +240,7 @@ def arrays_or_lists(x, n):
     return np.sum(np.abs(f) ** 2) + np.sum(c**2) * w[0] + q**2 * np.mean(w) + np.max(w) * w[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [4, 5])
 def test_adjoints_of_what_may_be_a_list_are_added_item_by_item(n):
     def outer(x, n):

@@ -86,6 +86,7 @@ def test_in_a_loop():
     tl.check_grads(blurred_in_a_loop, IMAGE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BY_WEIGHTS)
 def test_weights_that_carry_derivatives(name):
     f = BY_WEIGHTS[name]

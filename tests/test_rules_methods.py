@@ -263,6 +263,7 @@ def slopes_by_listed_places(x):
     return np.sum(np.gradient(FIELD[:, 0], [x[0], x[1], x[2], x[3], x[4], x[5]]) ** 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "f",
     [

@@ -100,6 +100,7 @@ def hankel(x):
     return np.sum(first * second + np.real(special.h1vp(2, x)) * np.imag(special.h2vp(1, x, 2)))
 
 
+@pytest.mark.thorough
 def test_complex_results_of_real_arguments():
     tl.check_grads(hankel, (between(0.3, 0.8),), order=2)
     tl.check_grads(hankel, (0.4,), order=2)
@@ -230,6 +231,7 @@ def outside_of_the_support(x, a):
     return np.sum((densities + levels) * np.arange(1.0, 5.0))
 
 
+@pytest.mark.thorough
 def test_densities_of_zero_by_shapes():
     """The slope is 0 there, though the logarithm of z is not a number."""
     tl.check_grads(outside_of_the_support, (np.array([0.3, 1.9, -0.6, -1.4]), 1.6), order=2)
@@ -240,6 +242,7 @@ def by_levels(x, a, b):
     return some + stats.weibull_min.logsf(x, b) + stats.f.sf(x, 3.0, 4.0) * stats.t.ppf(x, 3.0, a)
 
 
+@pytest.mark.thorough
 def test_levels_of_order_two():
     tl.check_grads(by_levels, (0.3, -0.8, 1.2), order=2)
 
@@ -262,6 +265,7 @@ COUNTS = [("poisson", (), 2), ("bernoulli", (), 0), ("binom", (5,), 1), ("geom",
 COUNTS += [("nbinom", (3.5,), 1)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "n", "k"), one_in(3, [pytest.param(*c) for c in COUNTS], 1))
 def test_counts(name, n, k):
     for method in ("logpmf", "pmf", "cdf", "sf", "logcdf", "logsf"):
@@ -709,6 +713,7 @@ ON_GRID = [
 ON_GRID += [(np.sort(between(0.2, 1.5)), np.sort(between(0.5, 2.4, 4)))]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("places", ON_GRID, ids=range(len(ON_GRID)))
 def test_surfaces_by_their_places(places):
     fn = one_line_function(interpolate.bisplev, ["x", "v"], ["x", "v", "tck"], {"tck": surface()})

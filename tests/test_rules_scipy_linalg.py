@@ -102,6 +102,7 @@ def test_real_systems_with_complex_sides() -> None:
     tl.check_grads(size, (a, q), wrt=(0, 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("trans", one_in(2, [0, 1]))
 @pytest.mark.parametrize("shape", one_in(2, [(3,), (3, 2)], 1))
 def test_a_matrix_factored_once_and_solved_several_times(trans: int, shape: Any) -> None:

@@ -74,6 +74,7 @@ def test_refusals_say_what_to_write_instead(name: str) -> None:
         tl.grad(program(call))(*values((5,)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "coefficients"),
     one_in(4, map(pytest.param, (1, 5, 2, 5), ((3, 3), (2, 3), (3, 2), (3, 3)))),

@@ -261,6 +261,7 @@ BY_IDENTITY = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mixed", one_in(2, BY_IDENTITY), ids=["tgp", "tpp"])
 def test_mixtures_by_identity(mixed: Callable[..., Any]) -> None:
     """A shadow out of a tape is one, too: what its tangents are given and asked for stays."""

@@ -86,6 +86,7 @@ def objects_as_keys(x):
     return w[p] * p.v + w[q] * q.v**2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "f", [in_an_object, of_pairs, of_what_an_argument_says, of_keys, asked_only, objects_as_keys]
 )

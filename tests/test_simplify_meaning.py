@@ -89,6 +89,7 @@ def test_generated_primal_programs(features):
         check(generator.load(generator.generate(seed, features)), generator.arguments(seed))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("features", FEATURES[:4])
 def test_generated_derivatives(features, monkeypatch):
     """The gradient as the transform wrote it, and simplified."""

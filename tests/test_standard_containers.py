@@ -12,6 +12,7 @@ from tests.sampled import one_in
 X = np.array([0.3, 0.7, 1.1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn", one_in(3, [p.fn for p in programs.PROGRAMS]), ids=lambda fn: fn.__name__
 )

@@ -489,6 +489,7 @@ def beside_a_function_that_is_compared(a, v, options):
     return chosen(np.tanh, v, *rest, other=lambda x: x * a) + chosen(lambda x: x * a, v, *rest)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "f",
     [own_root, own_root_by_constants, library_root, beside_a_function_that_is_compared],
@@ -547,6 +548,7 @@ def putting_one_in(x, **options):
     return squashed(x, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", [handing_on, taking_one_away, putting_one_in])
 def test_words_are_handed_on(fn):
     for words in ({}, {"scale": 2.0}, {"scale": V, "shift": -1.5}):

@@ -290,6 +290,7 @@ def test_the_source_is_what_runs() -> None:
     assert_same(df(*start(), 5), tl.grad(whole, wrt="params")(*start(), 5))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [0, 7, 24, 40])
 def test_a_file_of_another_length_is_refused(length: int, tmp_path: Path) -> None:
     path = tmp_path / "state"

@@ -55,6 +55,7 @@ def of_a_helper(x):
     return in_a_helper(x) * x[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn",
     [made_and_written, made_of_a_list, under_two_names, in_an_object, of_a_helper],

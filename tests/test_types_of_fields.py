@@ -629,6 +629,7 @@ CHANGING = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", CHANGING, ids=[f.__name__ for f in CHANGING])
 def test_what_a_made_object_holds_may_change(f):
     x = np.array([0.7, 1.3, 0.9])
@@ -709,6 +710,7 @@ JOINED = (joined_lists, repeated_tuples, an_array_by_another_name, an_array_in_a
 JOINED += (an_array_by_a_closure, a_number_that_becomes_an_array)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", JOINED)
 def test_what_a_field_holds_at_first_is_claimed_where_nothing_else_is_stored(program):
     x, v = np.array([0.4, 1.1]), np.array([0.5, -0.3])

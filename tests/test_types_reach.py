@@ -412,6 +412,7 @@ def handed_on(x, y):
 DEFAULTS = (given_or_not, given_to_itself, chosen_by_default, handed_on)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", one_in(4, DEFAULTS), ids=[f.__name__ for f in DEFAULTS])
 def test_defaults_are_what_a_call_does_not_give(f):
     x, y = 0.4 * RNG.normal(size=2), 0.4 * RNG.normal(size=2)

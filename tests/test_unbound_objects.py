@@ -138,6 +138,7 @@ def test_a_pullback_may_be_called_again() -> None:
             np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrt", [0, 1])
 def test_by_one_argument(wrt: int) -> None:
     for f in PROGRAMS:

@@ -647,6 +647,7 @@ def layers_of_dicts(x):
     return h + net["scale"]["l2"] * sum(layer["w"] ** 2 for layer in net["layers"])
 
 
+@pytest.mark.thorough
 def test_a_product_that_is_given_to_an_unknown_function_may_be_a_number():
     """Only that of a list and a count shares its items with a list."""
     tl.check_grads(layers_of_dicts, (np.array([0.4, 1.1]),), order=2)

@@ -166,6 +166,7 @@ def items_of_the_dict_of_an_object(x):
     return sum(np.sum(part) for part in table.__dict__.values()) * np.sum(table.p * table.r)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn",
     [

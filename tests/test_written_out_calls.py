@@ -134,6 +134,7 @@ def shared_by_two(x):
 PROGRAMS = [heated, folded, kicked, mixed, shared_by_two]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_right(f: Callable[..., Any]) -> None:
     v = np.array([0.4, -0.2, 0.9, 0.3])
