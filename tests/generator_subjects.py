@@ -338,6 +338,8 @@ OUTPUTS = Subject(
         ("q = np.zeros(())", "np.sum(<V> * 0.2, out=q)", "<Y> = q[()]"),
         ("q = np.asarray(<S>)", "q = q * <T>", "<Y> = float(q)"),
         ("q = np.max(<V>)", "<X> = q[..., None] * <W>"),
+        ("<X> = np.concatenate([q[..., np.newaxis] for q in np.asarray(<V>)], axis=-1)",),
+        ("q = [x1[None] * <S> for x1 in <V>]", "q[0] *= <T>", "<Y> = np.sum(np.concatenate(q))"),
         ("q = np.array(<F>)", "q[...] *= np.cos(<S>)", "<Y> = q[()] * 0.5"),
         (
             "q = np.array(0.0)",

@@ -993,6 +993,15 @@ def by_out(x, y):
     return np.sum(r * x)
 
 
+def by_numbers_with_axes(x, y):
+    q = x * y
+    r = given(q)
+    items = np.asarray(list(q))
+    parts = [v[..., np.newaxis] for v in items] + [v[None] * v[()] for v in items]
+    q *= y
+    return np.sum(np.concatenate(parts, axis=-1) ** 3) + sum(np.sum(v[...]) for v in r * x)
+
+
 def keep(held, row):
     held.append(row)
 
@@ -1021,6 +1030,7 @@ READ_BY_ANOTHER_WAY = [
     by_an_item_of_the_round_before,
     by_a_dict,
     by_out,
+    by_numbers_with_axes,
 ]
 
 

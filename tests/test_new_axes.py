@@ -133,6 +133,15 @@ def test_second_order() -> None:
     tl.check_grads(pairs, (X,), order=2)
 
 
+def test_newaxis_is_none() -> None:
+    def named(v: Any) -> Any:
+        return np.sum(np.sin(v[:, np.newaxis] - v[np.newaxis]))
+
+    assert "add_at(" not in tl.grad(named).source
+    known = tl.grad(named, example=(V,)).source
+    assert "np.sum(difference_bar, axis=1) - np.sum(difference_bar, axis=0)" in known
+
+
 def test_no_zeros_are_added_to() -> None:
     gradient = tl.grad(pairs)
     gradient(X)

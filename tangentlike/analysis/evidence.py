@@ -1,6 +1,7 @@
 """What a program's own use of a name says about it.
 
-A name that is multiplied with `@` or indexed by a tuple is an array in every run that gets there;
+A name that is multiplied with `@` or indexed by a tuple is an array in every run that gets there
+(numbers of NumPy take None and `...`);
 one that is negated or divided by a number is an array or a number; one that is written through a
 slice is an array or a list.
 Uses in one branch only say nothing, since the branch may be there to tell kinds apart.
@@ -19,6 +20,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..ir.kind import INT, Kind
+from ..rules.index_kinds import takes_no_axis
 from ..rules.iterator_programs import program_of
 from .operations import rule_object
 
@@ -234,7 +236,7 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
         case ir.Call(fn=ir.Attribute(ir.Var(name), field)) if _is_objects(field):
             yield name, OBJECT
         case ir.Index(ir.Var(name), key) if _is_tuple(key):
-            yield name, ARRAY
+            yield name, VALUE if takes_no_axis(key) else ARRAY
         case ir.Index(ir.Var(name), ir.Const(str())):
             yield name, DICT
         case ir.Index(ir.Attribute(ir.Var(name), "shape"), ir.Const(int())):

@@ -21,7 +21,8 @@ from .book import KindOf
 from .decisions import is_literal, literal
 from .kinds_of import EXACT, broadcast
 
-_KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
+_NO_AXIS = ir.Const(None)
+_KEEPING: dict[ir.Expr, str] = {_NO_AXIS: "None", ir.Const(...): "..."}  # take no axis
 _WHOLE = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg)
 NUMBERED = "@"  # in a name of what another stands for while a block is executed once
 TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
@@ -57,12 +58,21 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
 
 
 def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The components of an index, per axis: those of a tuple, or the one (as a list is).
+    """The components of an index, per axis: those of a tuple, or the one (as a list is);
+    `np.newaxis` as the None that it is.
 
-    >>> len(key_parts(ir.Display("tuple", (ir.Var("i"), ir.Slice()))))
-    2
+    >>> key_parts(ir.Display("tuple", (ir.Var("i"), ir.Ref("np.newaxis", None))))
+    (Var(name='i'), Const(value=None))
     """
-    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+    parts = key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+    if any(type(part) is ir.Ref for part in parts):
+        return tuple(_NO_AXIS if type(p) is ir.Ref and p.obj is None else p for p in parts)
+    return parts
+
+
+def takes_no_axis(key: ir.Expr) -> bool:
+    """Whether arrays of rank 0 and numbers of NumPy have an item of this key: `(..., None)`."""
+    return all(part in _KEEPING for part in key_parts(key))
 
 
 def element_kind(kind: Kind) -> Kind:

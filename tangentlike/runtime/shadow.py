@@ -184,9 +184,12 @@ class Shadow:
 
     def add_at(self, base: Any, key: Any, item: Any = None, g: Any = None) -> None:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
-        them that `item` is, or `g`. An item of a container, like a view, is itself."""
+        them that `item` is, or `g`. An item of a container, like a view, is itself; what a number
+        of NumPy gives (`x[..., np.newaxis]`) is a copy of it."""
         base = _entries(base)
-        if not is_array(base):
+        if isinstance(base, _NUMBERS):
+            self.add(base, np.sum(self.take(item) if g is None else g))
+        elif not is_array(base):
             require_held(base, item)
             if g is not None:
                 self.add(item, g)
@@ -220,6 +223,8 @@ class Shadow:
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
         base = _entries(base)
+        if isinstance(base, _NUMBERS):
+            return self.put(item, self.of(base)) if g is None else _like(self.of(base), g)
         if not is_array(base):
             require_held(base, item)
             return None if g is None else self.like(item, g)

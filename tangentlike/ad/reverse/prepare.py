@@ -22,7 +22,7 @@ from ...frontend.naming import noun
 from ...frontend.operands import is_shape_query
 from ...frontend.owners import is_operation
 from ...ir.kind import BOOL, INT, UNKNOWN, Kind
-from ...rules.index_kinds import key_parts
+from ...rules.index_kinds import key_parts, takes_no_axis
 from ..context import Context, of_sets, operation
 from ..loops import SIZED, indexed, may_break, sources_of
 from ..normalize.updates import with_result
@@ -542,7 +542,7 @@ def written_scalars(function: ir.Function, aliases: Aliases, context: Context) -
 def _may_be(name: str, keys: list[ir.Expr], aliases: Aliases, context: Context) -> bool:
     kind = context.kind_of(ir.Var(name))
     if kind.form == "unknown":  # (`...` is the key of arrays and numbers only)
-        return bool(keys) and all(map(_is_whole, keys))
+        return bool(keys) and all(map(takes_no_axis, keys))
     if kind.form not in _FORMS or not (aliases.is_written(name) or keys):
         return False
     return kind.rank == 0 or (kind.rank is None and not _show_axes(keys, context))
@@ -552,11 +552,6 @@ def _items(stmt: ir.Stmt) -> Iterator[ir.Index]:
     target = getattr(stmt, "target", None)
     for expr in (*ir.expressions(stmt), *([target] if isinstance(target, ir.Index) else [])):
         yield from (part for part in ir.walk(expr) if isinstance(part, ir.Index))
-
-
-def _is_whole(key: ir.Expr) -> bool:
-    """Whether a key is one that an array of rank 0 has: `...`, `()`, `(..., None)`."""
-    return all(part in (ir.Const(Ellipsis), ir.Const(None)) for part in key_parts(key))
 
 
 def _show_axes(keys: list[ir.Expr], context: Context) -> bool:
