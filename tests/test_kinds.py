@@ -462,3 +462,14 @@ def test_a_use_tells_only_of_the_definitions_that_reach_it() -> None:
         return q * len(p)
 
     assert false_claims(f, (0.6, 0.8), {}) == []
+
+
+def test_a_number_is_not_the_array_that_another_definition_is() -> None:
+    def f(x):
+        p, total = 0.5, 0.0
+        for _ in range(2):
+            total += np.sum(np.ravel(p) ** 2)
+            p = x
+        return total + np.sum(p[..., 1:])
+
+    assert false_claims(f, (np.array([0.6, 0.8]),), {}) == []

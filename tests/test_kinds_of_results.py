@@ -18,6 +18,7 @@ from tangentlike.testing import check_grads
 BOOK = default_book()
 VALUES = {
     "number": 0.7,
+    "NumPy number": np.float64(0.7),
     "rank 0": np.array(0.7),
     "complex": np.array(0.7 + 0.2j),
     "one": np.array([0.7]),
@@ -37,16 +38,8 @@ NAMES = [
     and not name.startswith(_FILES)
 ]
 METHODS = [
-    "clip",
-    "conj",
-    "copy",
-    "cumprod",
-    "cumsum",
-    "argsort",
-    "ravel",
-    "round",
-    "squeeze",
-    "sum",
+    *("astype", "clip", "conj", "copy", "cumprod", "cumsum", "argsort", "ravel", "reshape"),
+    *("round", "squeeze", "sum", "take", "transpose"),
 ]
 
 
@@ -54,6 +47,12 @@ def _kind(value):
     array = np.asarray(value)
     form = "array" if isinstance(value, np.ndarray) else "number"
     return Kind(form, _DTYPES[array.dtype.kind], tuple(1 if n == 1 else None for n in array.shape))
+
+
+def _expr(arg):
+    if isinstance(arg, tuple):
+        return ir.Display("tuple", tuple(map(ir.Const, arg)))
+    return ir.Ref("float", float) if arg is float else ir.Const(arg)
 
 
 def _fits(kind, result):
@@ -71,9 +70,8 @@ def _check(fn, call_of, value, more):
             result = call_of(value)
         except Exception:
             return
-    call = ir.Call(fn, (ir.Var("a"), *map(ir.Const, more)))
-    if isinstance(fn, ir.Attribute):
-        call = ir.Call(fn, tuple(map(ir.Const, more)))
+    given = tuple(map(_expr, more))
+    call = ir.Call(fn, given if isinstance(fn, ir.Attribute) else (ir.Var("a"), *given))
     found = kind_of(call, {"a": _kind(value)}, BOOK)
     assert _fits(found, result), (found, result)
 
@@ -82,20 +80,26 @@ def _check(fn, call_of, value, more):
 def test_results_of_functions(value):
     for name in NAMES:
         fn = getattr(np, name)
-        for more in ((), (0,), (None,)):
+        for more in ((), (0,), (None,), ((),)):
             _check(ir.Ref(f"np.{name}", fn), lambda v, f=fn, m=more: f(v, *m), value, more)
 
 
 @pytest.mark.parametrize("value", list(VALUES.values())[1:], ids=list(VALUES)[1:])
 def test_results_of_methods(value):
     for name in METHODS:
-        for more in ((), (0,)):
+        for more in ((), (0,), (float,), ((),), ((1,),)):
             _check(
                 ir.Attribute(ir.Var("a"), name),
                 lambda v, n=name, m=more: getattr(v, n)(*m),
                 value,
                 more,
             )
+
+
+@pytest.mark.parametrize("value", list(VALUES.values())[1:], ids=list(VALUES)[1:])
+def test_transposes(value):
+    found = kind_of(ir.Attribute(ir.Var("a"), "T"), {"a": _kind(value)}, BOOK)
+    assert _fits(found, value.T), (found, value.T)
 
 
 def add_into(total, v):
@@ -154,9 +158,39 @@ def rolled(x):
     return u * w
 
 
+def cast_is_a_number(x):
+    w = (np.sin(x) + 0.0).astype(float)
+    u = w
+    w += x
+    return u * w
+
+
+def one_of_the_choices(x):
+    u = np.choose(0, [np.sin(x), x])
+    w = u
+    w += x
+    return u * w
+
+
+def entry_of_a_number(x):
+    u = (np.sin(x) + 0.0).flat[0]
+    w = u
+    w += x
+    return u * w
+
+
+def broadcast_to_an_array(x):
+    u = np.broadcast_arrays(np.sin(x), 1.0)[0]
+    w = u
+    w += x
+    return u * w
+
+
+@pytest.mark.filterwarnings("ignore:Numpy has detected")
 @pytest.mark.parametrize(
     "fn",
     [
+        *(cast_is_a_number, one_of_the_choices, entry_of_a_number, broadcast_to_an_array),
         *(written_by_a_helper, written_in_a_dict, written_by_its_transpose, written_by_a_view),
         *(clipped_is_a_number, flipped_is_a_number, summed_has_an_axis, rolled),
     ],

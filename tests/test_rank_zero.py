@@ -343,3 +343,59 @@ def least_that_is_written(x):
 def test_an_item_that_is_written_has_its_own_tangent() -> None:
     tl.check_grads(least_of_a_list, (0.7,), order=2)
     tl.check_grads(least_that_is_written, (0.7,), order=2)
+
+
+def updated_number(x, y):
+    u = x * 1.0
+    u += np.cos(y)
+    return x * y, u * x
+
+
+def updated_number_of_a_branch(x, y):
+    u = x if y > 0 else 1.0
+    u = u * 1.0 + 0
+    u -= np.cos(y)
+    return u + x * y
+
+
+@pytest.mark.parametrize("fn", [updated_number, updated_number_of_a_branch])
+def test_a_tangent_of_rank_zero_is_not_written_with_the_number_computed_of_it(fn) -> None:
+    args, dots = (np.array(0.7), np.array(0.4)), (np.array(0.3), np.array(0.3))
+    _, tangent = tl.jvp(fn, args, dots)
+    assert dots == (0.3, 0.3)
+    _, wanted = tl.jvp(fn, (0.7, 0.4), (0.3, 0.3))
+    np.testing.assert_allclose(tangent, wanted, rtol=1e-12)
+
+
+def added_to_itself(x, y):
+    u = np.add(np.expand_dims(np.array(y), 0), y)
+    return np.sum(np.sin(u)) + x * y
+
+
+def cast_and_written(x, y):
+    v = np.array(y)
+    w = v.astype(float)
+    np.sin(v, out=v)
+    return w * v + x * y
+
+
+def real_part(x, y):
+    v = np.array(y)
+    w = complex(v).real
+    v *= y
+    return w * v * x
+
+
+@pytest.mark.parametrize("fn", [added_to_itself, cast_and_written, real_part])
+@pytest.mark.parametrize("kind", [float, np.array])
+def test_seeds_of_gradients_of_rank_zero(fn, kind) -> None:
+    """Gradients are computed as numbers, and handed out as arrays: so come their seeds."""
+    args, seeds = (kind(0.7), kind(0.4)), (kind(0.3), kind(0.2))
+    _, pullback = tl.vjp(tl.grad(fn, (0, 1)), *args)
+    for _ in range(2):
+        got = pullback(seeds)
+    assert seeds == (0.3, 0.2)
+    _, wanted = tl.jvp(tl.grad(fn, (0, 1)), args, seeds)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    ahead, behind = (tl.grad(fn, (0, 1))(0.7 + t * 0.3, 0.4 + t * 0.2) for t in (1e-6, -1e-6))
+    np.testing.assert_allclose(got, (np.array(ahead) - behind) / 2e-6, rtol=1e-6)

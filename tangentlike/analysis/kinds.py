@@ -118,6 +118,7 @@ def _is_of_complex(ref: ir.Ref) -> bool:
 _MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 
 
+_INDEXED = ("array", SLICED.form)  # (a number is neither, whatever reads other definitions)
 _CONVERTING = (
     *(np.array, np.asarray, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack),
 )
@@ -292,7 +293,8 @@ class _Inference:
         if seen is None or len(kinds) == 1:
             return True
         forms = {kind.form for kind in kinds} - {"unknown", seen.form}
-        return not forms or (seen.form in (*_NUMERIC, SLICED.form) and forms <= set(_NUMERIC))
+        numeric = seen.form in (*_NUMERIC, SLICED.form) and forms <= set(_NUMERIC)
+        return not forms or (numeric and (seen.form not in _INDEXED or "number" not in forms))
 
     def _refined(self, name: str, kind: Kind) -> Kind:
         """What the definitions say, strengthened by what the uses prove."""

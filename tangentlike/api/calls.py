@@ -27,7 +27,7 @@ from ..frontend.primal import (
 )
 from ..frontend.signatures import plain_signature
 from ..pytree import leaves
-from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
+from ..pytree.gradients import as_emitted, like, seed_like, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
 from .handback import (
@@ -528,7 +528,7 @@ def vjp(
     value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        seed = with_all_keys(emitted_value, with_lists(seed_like(value, y_bar)))
+        seed = as_emitted(emitted_value, with_lists(seed_like(value, y_bar)))
         again = fresh_tape(tape, derivation.writes_tape)
         bars = derivation.pulled_back(backward, again, seed)
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))

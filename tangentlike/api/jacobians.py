@@ -22,12 +22,12 @@ from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import (
     Blocks,
+    as_emitted,
     flat,
     seed_like,
     shaped_like,
     size_of,
     units,
-    with_all_keys,
     with_lists,
 )
 from ..runtime.tape import fresh_tape
@@ -667,7 +667,7 @@ class Point:
 
     def __call__(self, seed: Any) -> tuple[Any, ...]:
         seed = seed_like(self.whole, (seed, None) if self.has_aux else seed)
-        whole = with_all_keys(self.whole, with_lists(seed))
+        whole = as_emitted(self.whole, with_lists(seed))
         tape = fresh_tape(self.tape, self.derivation.writes_tape)
         bars = self.derivation.pulled_back(self.backward, tape, whole)
         return tuple(finished(self.given, bars, (*self.others, seed)))

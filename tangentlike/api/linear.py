@@ -21,7 +21,7 @@ from ..frontend.signatures import plain_signature
 from ..ir.facts import fact
 from ..ir.index import references
 from ..pytree import leaves
-from ..pytree.gradients import like, seed_like, with_all_keys, with_lists
+from ..pytree.gradients import as_emitted, like, seed_like, with_lists
 from ..runtime.shadow import Shadow
 from ..runtime.tape import fresh_tape
 from .calls import (
@@ -436,7 +436,7 @@ def _tangent_map(
             for name in wrt
         ]
         again = fresh_tape(ready.tape, derivation.writes_tape)
-        (found,) = derivation.pulled_back(backward, again, with_all_keys(ready.bars, dots))
+        (found,) = derivation.pulled_back(backward, again, as_emitted(ready.bars, dots))
         (found,) = finished([value], [found], dots)
         return finished([shaped(value)], [shaped(found)], dots)[0]
 

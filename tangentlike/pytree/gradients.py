@@ -236,16 +236,21 @@ def _seed_of_registered(
     return mirrored(value, layouts, seeds)
 
 
-def with_all_keys(value: Any, seed: Any) -> Any:
-    """A seed with zeros for the entries that the value has in addition, in dicts at any depth: an
-    emitted gradient may have entries for keys that the function itself adds."""
+def as_emitted(value: Any, seed: Any) -> Any:
+    """A seed in the form of what emitted code returned, at any depth: with zeros for the entries
+    that a dict of its has in addition (keys that the function itself adds), and with a number for
+    a number and an array for an array of rank 0, of which users get one for the other."""
     if isinstance(value, dict) and isinstance(seed, dict):
         return {
-            key: with_all_keys(item, seed[key]) if key in seed else seed_like(item, None)
+            key: as_emitted(item, seed[key]) if key in seed else seed_like(item, None)
             for key, item in value.items()
         }
     if isinstance(value, SEQUENCES) and type(seed) is list and len(value) == len(seed):
-        return [with_all_keys(item, part) for item, part in zip(value, seed, strict=True)]
+        return [as_emitted(item, part) for item, part in zip(value, seed, strict=True)]
+    if isinstance(seed, np.ndarray) and seed.ndim == 0 and not is_array(value):
+        return seed[()]
+    if isinstance(seed, (float, complex, np.generic)) and is_array(value):
+        return filled(value, seed)
     return seed
 
 

@@ -22,6 +22,8 @@ def _any_rank(call, kind_of):
 
 def _taken(call, kind_of):
     if len(call.args) == 2 and not call.kwargs and kind_of(call.args[0]).rank == 1:
+        if isinstance(call.args[1], ir.Display):  # (a tuple, too, is one of places)
+            return Kind("array", kind_of(call.args[0]).dtype)
         return index_kind(kind_of(call.args[0]), call.args[1], kind_of)
     return unknown(call, kind_of)
 
@@ -131,7 +133,7 @@ def select(y, condlist, choicelist, default=0):
     default_bar = unbroadcast(np.where(remaining(condlist), y_bar, 0.0), default)
 
 
-@rule(np.choose, np.ndarray.choose, kind=lambda call, kind_of: Kind("array"))
+@rule(np.choose, np.ndarray.choose, kind=lambda call, kind_of: Kind("value"))
 def choose(y, a, choices, *, mode="raise"):
     y_dot = np.choose(a, choices_dot, mode=mode)
     choices_bar = chosen_parts(y_bar, a, choices, mode)

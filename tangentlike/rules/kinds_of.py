@@ -398,6 +398,20 @@ def matmul(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("array", dtype, head + (left[-2], right[-1]))
 
 
+def asked_of_values(result: ResultKind) -> ResultKind:
+    """What NumPy leaves to its argument (`x.T`, `np.squeeze(x)`): of a NumPy scalar that gives a
+    scalar, of a Python number an array of rank 0."""
+
+    def kind(call: ir.Call, kind_of: KindOf) -> Kind:
+        found = result(call, kind_of)
+        given = kind_of(call.args[0]).form
+        if given in ("number", "value") and found.form == "array" and not found.rank:
+            return replace(found, form="value", shape=() if given == "number" else found.shape)
+        return found
+
+    return kind
+
+
 def flattened(kind: Kind) -> Kind:
     """All entries in one axis. (Of sizes of which one is not 1 the product is not 1.)"""
     if not isinstance(kind.shape, tuple):
@@ -431,6 +445,7 @@ def common_dtype(kinds: Iterable[Kind]) -> str:
     return dtypes.pop() if len(dtypes) == 1 else functools.reduce(promote, sorted(dtypes), "bool")
 
 
+@asked_of_values
 def transpose(call: ir.Call, kind_of: KindOf) -> Kind:
     """All axes reversed (`x.T`, `np.transpose(x)`); only the rank where axes are given."""
     kind = kind_of(call.args[0])

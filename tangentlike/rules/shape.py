@@ -15,6 +15,7 @@ from .kinds_of import (
     added_sizes,
     argument,
     array_of_rank,
+    asked_of_values,
     common_dtype,
     equal_sizes,
     first,
@@ -96,6 +97,7 @@ def _stacked(call, kind_of):
     return Kind("array", common_dtype(parts), tuple(dims))
 
 
+@asked_of_values
 def _reshaped(call, kind_of):
     kind = kind_of(call.args[0])
     shape = argument(call, 1, "shape")
@@ -287,7 +289,7 @@ linear(
 linear(
     "np.squeeze(a, axis=None)",
     "reshape_like(y_bar, a)",
-    _any_rank,
+    asked_of_values(_any_rank),
     "view",
     also=(np.ndarray.squeeze,),
     words="axis",
@@ -641,6 +643,7 @@ def copy_of(y, a, order="K"):
     a_bar = y_bar
 
 
+@asked_of_values
 def _cast(call, kind_of):
     from .kinds_of import dtype_class
 

@@ -55,7 +55,10 @@ def unbroadcast(g: Any, like: Any) -> Any:
         return _as_list(sum_to(g, _nested_shape(like)), like)
     if isinstance(like, _NUMBERS):
         return _to_number(g, like)
-    return _of_dtype(sum_to(g, like.shape), like)
+    summed = _of_dtype(sum_to(g, like.shape), like)
+    if type(like) is np.ndarray and not like.shape and type(summed) is not np.ndarray:
+        return np.asarray(summed, like.dtype if like.dtype.kind in "fc" else None)
+    return summed
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -77,16 +80,18 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return g.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
-def _of_number(g: Any, like: Any) -> Any:
-    """`g` with no imaginary part if the number has none."""
+def number_like(g: Any, like: Any) -> Any:
+    """`g` for the number `like`: with no imaginary part if that has none, and a number itself
+    where it is an array of one (which may be written afterwards)."""
+    if isinstance(g, np.ndarray) and g.ndim == 0:
+        g = g[()]
     real = isinstance(like, (float, int, np.floating, np.integer))
     return g.real if real and _is_complex(g) else g
 
 
 def _to_number(g: Any, like: Any) -> Any:
-    g = _of_number(g, like)
     shape = getattr(g, "shape", ())
-    total = g.sum() if shape else g
+    total = number_like(g.sum() if shape else g, like)
     if type(like) is float and isinstance(total, (np.generic, np.ndarray)):
         return float(total)  # arithmetic of Python numbers is several times faster
     if isinstance(like, np.inexact) and isinstance(total, (float, np.generic)):
@@ -97,8 +102,8 @@ def _to_number(g: Any, like: Any) -> Any:
 def _of_dtype(g: Any, like: Any) -> Any:
     dtype = like.dtype
     own = getattr(g, "dtype", None)
-    if own == dtype or dtype.kind not in "fc":
-        return g
+    if (own is not None and own == dtype) or dtype.kind not in "fc":
+        return g  # (NumPy calls None and float64 equal)
     if dtype.kind == "f" and _is_complex(g):
         g = g.real
     return g.astype(dtype) if own is not None else g
@@ -132,7 +137,7 @@ def broadcast_like(g: Any, y: Any) -> Any:
             full.fill(g)
             return full
     if isinstance(y, _NUMBERS):
-        return _of_number(g, y)
+        return number_like(g, y)
     if isinstance(y, np.ndarray) and isinstance(g, SEQUENCES):
         g = np.asarray(g)  # (the adjoint of a list that was taken for an array)
     if isinstance(g, SEQUENCES):
@@ -352,6 +357,8 @@ def scalar_seed(y: Any) -> Any:
 def adjoint_of_real(g: Any, like: Any) -> Any:
     """The adjoint of `like` where `g` is that of its real part, in the type of `like`."""
     real = _real(g)
+    if isinstance(like, _NUMBERS):
+        real = number_like(real, like)
     return real + 0j if _is_complex(like) else real
 
 

@@ -299,7 +299,7 @@ def flat_view(a: Any) -> Any:
     (6,)
     """
     vector = a.ravel()
-    if not np.shares_memory(vector, a) and a.size > 0:
+    if not isinstance(a, np.generic) and not np.shares_memory(vector, a) and a.size > 0:
         raise TypeError(
             "`flat` of an array whose entries are not one after the other in memory is read "
             "while arrays are written: read it at once, `a.flat[k]`, or make a copy first"

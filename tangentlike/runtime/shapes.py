@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import unbroadcast
+from .broadcasting import number_like, unbroadcast
 from .buffers import arange
 from .records import SEQUENCES, Entries, Mirror, in_form_of
 
@@ -214,6 +214,8 @@ def cast_like(g: Any, like: Any) -> Any:
         cast = ((name, cast_like(part, getattr(like, name))) for name, part in vars(g).items())
         return Mirror(**dict(cast))
     dtype = getattr(like, "dtype", None)
+    if dtype is None or isinstance(like, np.generic):
+        g = number_like(g, like)
     if dtype is None:
         return g if isinstance(like, complex) else np.real(g)
     if type(g) is not complex and getattr(g, "dtype", None) == dtype:
@@ -372,9 +374,13 @@ def uncast(g: Any, dtype: Any) -> Any:
 
 def each_broadcast(parts: Sequence[Any], likes: Sequence[Any]) -> tuple[Any, ...]:
     """Each part with the shape of the array it belongs to: itself, which may be written as the
-    array may, or a read-only view."""
+    array may (an array of a number), or a read-only view."""
     return tuple(
-        part if np.shape(part) == like.shape else np.broadcast_to(part, like.shape)
+        np.broadcast_to(part, like.shape)
+        if np.shape(part) != like.shape
+        else np.asarray(part)
+        if isinstance(part, (float, complex, np.generic))
+        else part
         for part, like in zip(parts, likes, strict=True)
     )
 

@@ -391,6 +391,8 @@ def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> i
     kinds = [state.kind_of(ir.Var(n)) for n in (name, *sources)]  # (numbers are broadcast)
     if all(kind.form == "number" for kind in kinds):
         return tangent  # (of an array of rank 0 a number is computed, too)
+    if sources and kind.form == "number":
+        return ir.Call(POSITIVE, (tangent,))
     if isinstance(tangent, ir.Var) and any(map(state.is_written, (name, *sources))):
         if all(kind.form == "array" and kind.rank for kind in kinds):
             tangent = ir.Call(ir.Attribute(tangent, "copy"))

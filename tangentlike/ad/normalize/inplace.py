@@ -667,7 +667,7 @@ class _Normalizer(ir.Rewriter):
         for place, stmt in enumerate(block):
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Attribute(base, "flat")) if (
-                    self._may_be_array(base)
+                    self._may_be_array(base) or self._is_number(base)
                 ):
                     if self._is_for_a_store(name, base, block[place + 1 :]):
                         written[name] = base
@@ -690,6 +690,9 @@ class _Normalizer(ir.Rewriter):
 
     def _may_be_array(self, base: ir.Expr) -> bool:
         return self.context.kind_of(base).form in ("array", "value", "unknown")
+
+    def _is_number(self, base: ir.Expr) -> bool:
+        return self.context.kind_of(base).form == "number"
 
     def _is_for_a_store(self, name: str, base: ir.Expr, later: ir.Block) -> bool:
         """Whether an iterator is made for `base.flat[k] = v` or `base.flat[k] += v` alone."""
@@ -736,7 +739,7 @@ class _Normalizer(ir.Rewriter):
             and isinstance(later[0], ir.Assign)
             and name in ir.reads(later[0])
         )
-        if at_once or not self.writes:
+        if at_once or not self.writes or self._is_number(base):
             vector = ir.Call(ir.Attribute(base, "ravel"), (), at=at)
         else:
             vector = ir.Call(self.context.helper("flat_view"), (base,), at=at)
