@@ -52,6 +52,27 @@ def places_of(
     return places
 
 
+def writes_what_it_was_handed(
+    error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]
+) -> UnsupportedError | None:
+    """What is said where NumPy refuses to write an array outside, which a function of the text
+    handed on as one that is only read."""
+    if not isinstance(error, ValueError) or "read-only" not in str(error):
+        return None
+    files, step = {f.__code__.co_filename for f in functions}, error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename in files and "read_only" in (*code.co_names, *code.co_freevars):
+            origin = origins.get(step.tb_lineno)
+            return UnsupportedError(
+                "an array that is defined outside of the function is given to what writes it here",
+                None if origin is None else origin.place,
+                "Pass it as an argument of the function that you derive, or give a copy of it.",
+            )
+        step = step.tb_next
+    return None
+
+
 def refused_before(error: BaseException) -> BaseException:
     """What the derivative refused before `error` was raised while that was handled: a `finally` of
     the user's runs then too, and may find values that were not computed. Else the error itself."""

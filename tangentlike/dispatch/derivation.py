@@ -46,7 +46,14 @@ from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
 from .apart import Apart, Unread
-from .blame import annotate, places_of, refused_before, replaced, translated_error
+from .blame import (
+    annotate,
+    places_of,
+    refused_before,
+    replaced,
+    translated_error,
+    writes_what_it_was_handed,
+)
 from .claims import UNSTATED, broken, claims_of, example_key, namespace_of, stand_in
 
 if TYPE_CHECKING:
@@ -750,6 +757,9 @@ class Derivation:
             refusal = refusal_of(error, derived.origins)
             if refusal is not None:
                 return refusal
+        handed = writes_what_it_was_handed(error, functions_of(derived), derived.origins)
+        if handed is not None:
+            return handed
         places = places_of(error, functions_of(derived), derived.origins)
         place = places[-1] if places else None
         translated = translated_error(error, place, self.primal.name)

@@ -335,9 +335,10 @@ def _read(asked: Asked, request: Request) -> Derived:
                 longer = reading.longer(refusal.needs)
                 needs = refusal.needs if longer is not None else "lending"
                 longer = longer or _lending(asked.function, refusal, reading, request)
+                longer = longer or _handing(shorter.get("lending", refusal), reading)
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
-                shorter[needs] = refusal
+                shorter.setdefault(needs, refusal)
                 reading = longer
 
 
@@ -351,6 +352,14 @@ def _lending(
     found = lent_names(fn, refusal.outer) if refusal.outer else ()
     lent = tuple(dict.fromkeys((*reading.lent, *found)))
     return replace(reading, lent=lent) if lent != reading.lent else None
+
+
+def _handing(refusal: UnsupportedError, reading: Reading) -> Reading | None:
+    """The reading in which outer arrays that are given to what may write them are only read."""
+    arrays = bool(refusal.outer) and all(type(obj) is np.ndarray for obj in refusal.outer)
+    if reading.handed or not arrays:
+        return None
+    return replace(reading, lent=(), handed=True)
 
 
 def _spoken(

@@ -32,7 +32,7 @@ nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, k
 nondifferentiable(runtime.argument_key, kind=other)
 nondifferentiable(runtime.missing_entry, kind=unknown)
 nondifferentiable(runtime.makes_entry, kind=lambda call, kind_of: BOOL)
-nondifferentiable(runtime.scalar_seed, kind=same_as(0))
+nondifferentiable(runtime.scalar_seed, runtime.read_only, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 
 

@@ -24,6 +24,7 @@ from .buffers import (
     plain_item,
     plain_items,
     reached,
+    read_only,
     require_apart,
     require_array,
     require_as_many,

@@ -88,6 +88,18 @@ def require_not_held(x: Any, outer: Any) -> None:
         )
 
 
+def read_only(x: Any) -> Any:
+    """A view of an array outside of the function for what may write its arguments: NumPy raises
+    `ValueError` where it does.
+
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 def _share_memory(a: Any, b: Any) -> bool:
     if isinstance(a, _PLAIN) or isinstance(b, _PLAIN):
         return False
