@@ -724,3 +724,87 @@ def places_that_get_more(x):
 @pytest.mark.parametrize("f", [columns_that_get_longer, places_that_get_more])
 def test_a_starred_header_that_the_loop_makes_longer(f: Callable[..., Any]) -> None:
     tl.check_grads(f, (np.array([0.3, 0.7]),), order=2)
+
+
+def as_long_as_the_data(p, x):
+    out = []
+    for v in x:
+        out.append(np.tanh(p * v))
+    return np.sum((np.array(out) - x) ** 2)
+
+
+def one_more_than_the_rounds(p, x):
+    states = [p]
+    for k in range(1, len(x)):
+        states.append(states[-1] * x[k] + p)
+    return np.mean((np.array(states) - x) ** 2)
+
+
+def left_early(p, x):
+    out = []
+    for v in x:
+        if v > 1.0:
+            break
+        out.append(p * v)
+    return np.sum(np.array(out) * p) + np.sum(x)
+
+
+def appended_now_and_then(p, x):
+    out = []
+    for v in x:
+        if v > 0.6:
+            out.append(p * v)
+    return np.sum(np.array(out) * (p + out[0]))
+
+
+def popped_afterwards(p, x):
+    out = []
+    for v in x:
+        out.append(p * v)
+    last = out.pop()
+    return np.sum(np.array(out)) * last
+
+
+def seen_while_it_grows(p, x):
+    out, total = [], 0.0
+    for v in x:
+        out.append(p * v)
+        total = total + np.mean(np.array(out) ** 2)
+    return total
+
+
+def one_in_each_round(p, x):
+    total = 0.0
+    for v in x:
+        row = []
+        for w in x:
+            row.append(np.sin(p * v * w))
+        total = total + np.mean(row) * np.dot(np.array(row), x)
+    return total
+
+
+FILLED = [as_long_as_the_data, one_more_than_the_rounds, left_early, appended_now_and_then]
+FILLED += [popped_afterwards, seen_while_it_grows, one_in_each_round]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize("f", FILLED, ids=lambda f: f.__name__)
+def test_arrays_of_lists_that_a_loop_fills(f: Callable[..., Any], typed: bool) -> None:
+    x = np.linspace(0.5, 1.1, 5)
+    df = tl.grad(f, (0, 1), example=(0.7, x) if typed else None)
+    for length in (5, 3):
+        p_bar, x_bar = df(0.7, x[:length])
+        assert p_bar == pytest.approx(
+            (f(0.7 + 1e-6, x[:length]) - f(0.7 - 1e-6, x[:length])) / 2e-6
+        )
+        expected = differences(lambda v: f(0.7, v), x[:length])
+        np.testing.assert_allclose(x_bar, expected, rtol=1e-6, atol=1e-8)
+        tangents = [tl.jvp(f, (0.7, x[:length]), (0.0, e))[1] for e in np.eye(length)]
+        np.testing.assert_allclose(tangents, x_bar, rtol=1e-9, atol=1e-12)
+
+
+def test_the_length_of_such_a_list_is_that_of_what_the_loop_goes_over() -> None:
+    source = tl.grad(as_long_as_the_data, (0, 1), example=(0.7, np.ones(5))).source
+    assert not [h for h in ("unbroadcast", "nest_like", "scalar_seed") if h in source], source
+    source = tl.grad(left_early, example=(0.7, np.ones(5))).source
+    assert "nest_like" not in source  # (a list of numbers, however long)

@@ -206,3 +206,56 @@ def test_what_where_chooses_is_one_choice() -> None:
     missing = np.array([0.5, np.nan, 1.0, np.inf])
     found = tl.grad(lambda c: np.sum(np.where(np.isfinite(missing), missing * c, 0.0)))(np.ones(4))
     np.testing.assert_array_equal(found, [0.5, 0.0, 1.0, 0.0])
+
+
+def leaky_after_a_norm(x, y):
+    h = x * y / np.sqrt(np.mean(y**2) + 0.1)
+    h = np.where(h > 0.0, h, 0.01 * h)
+    return np.sum(h**2)
+
+
+def both_halves(x, y):
+    q = x * np.sqrt(y @ y) / (1.0 + y**2)
+    return np.sum(q[:2] / (3.0 + q[2:]))
+
+
+def a_mask_and_its_opposite(x, y):
+    r = np.sqrt(1.0 + x**2) / (2.0 + y)
+    m = x > 0.0
+    return np.sum(r[m]) + np.sum(r[~m] ** 2)
+
+
+@pytest.mark.parametrize("fn", [leaky_after_a_norm, both_halves, a_mask_and_its_opposite])
+def test_what_is_chosen_as_a_whole_has_no_mask(fn: Any) -> None:
+    """A condition and its opposite, `[:k]` and `[k:]`: what stands before them is all used."""
+    source = tl.grad(fn, (0, 1), example=(X, Y)).source
+    assert not [h for h in ("reached", "logical_or", "places_taken", "1.0)") if h in source]
+    test_gradients(fn, True)
+
+
+def test_products_behind_a_slice_need_no_mask_and_roots_do() -> None:
+    def f(x, y):
+        r = np.sqrt(x) * y
+        return np.sum(r[1:])
+
+    df = tl.grad(f, (0, 1), example=(X, Y))
+    assert df.source.count("np.where") == 1  # (the root's)
+    x = np.array([0.0, 4.0, 1.0, 9.0])
+    x_bar, y_bar = df(x, Y)
+    np.testing.assert_allclose(x_bar, [0.0, *(0.5 * Y[1:] / np.sqrt(x[1:]))])
+    np.testing.assert_allclose(y_bar, [0.0, 2.0, 1.0, 3.0])
+
+
+def of_another_round(x, y):
+    """The condition of this round and the opposite of the last one are not all there is."""
+    m = x > 0.6
+    for _ in range(3):
+        r = np.sqrt(x**2)
+        a = np.where(~m, r, 1.0)
+        m = x > 0.37
+        x = a + np.where(m, r, 0.5) * y
+    return np.sum(x)
+
+
+def test_conditions_of_two_rounds_are_two() -> None:
+    test_gradients(of_another_round, True)

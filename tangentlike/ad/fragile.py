@@ -59,7 +59,7 @@ class Fragility:
 
     def worth_masking(self, name: str, key: ir.Expr) -> bool:
         """Whether entries of a value that a key leaves out are kept from dividing by zero."""
-        least = _least_worth_masking(key, self.context)
+        least = least_worth_masking(key, self.context)
         if least == SILENT and not self._has_silent:
             return False
         return self.of(name) >= least
@@ -151,7 +151,13 @@ def operation_class(call: ir.Call, partial: ir.Expr, context: Context) -> int:
                 return PRODUCT if p >= 1 else SINGULAR
     if getattr(call.fn, "obj", None) is np.reciprocal or any(map(_divides, ir.walk(partial))):
         return SINGULAR
-    return LINEAR if context.kind_of(partial).discrete or not ir.names_in(partial) else PRODUCT
+    return LINEAR if context.kind_of(partial).discrete or _is_settled(partial) else PRODUCT
+
+
+def _is_settled(partial: ir.Expr) -> bool:
+    """Whether a partial derivative is made of numbers that the text states."""
+    outer = (p.obj for p in ir.walk(partial) if isinstance(p, ir.Ref))
+    return not ir.names_in(partial) and all(map(callable, outer))
 
 
 def is_silent(call: ir.Call) -> bool:
@@ -173,7 +179,7 @@ def _divides(part: ir.Expr) -> bool:
     return False
 
 
-def _least_worth_masking(key: ir.Expr, context: Context) -> int:
+def least_worth_masking(key: ir.Expr, context: Context) -> int:
     """The class from which on the entries that a key leaves out are worth a mask.
 
     Selections by conditions are, where anything is multiplied: that is what they are for. Slices,
@@ -198,6 +204,27 @@ def _least_worth_masking(key: ir.Expr, context: Context) -> int:
 #
 #     x_bar = y_bar / x              x_bar = y_bar / np.where(selected, x, 1.0)
 #     b_bar = y_bar * a              b_bar = y_bar * np.where(selected, a, 0.0)
+
+Part = tuple[str, bool | ir.Expr]  # a condition, where it holds or not; "" and a key into an array
+
+
+@dataclasses.dataclass(frozen=True)
+class Mask:
+    """Where an adjoint may be other than zero: outside of `expr` it is zero by construction.
+
+    `least` is the class of operation for which it was made, and `parts` are conditions and keys of
+    which it is the union.
+    """
+
+    expr: ir.Expr
+    least: int = PRODUCT
+    parts: frozenset[Part] = frozenset()
+
+    @property
+    def guards(self) -> int:
+        """The class from which on operations are guarded outside of it."""
+        return min(self.least, SINGULAR)
+
 
 DIV = ir.Ref("/", operator.truediv)
 POW = ir.Ref("**", operator.pow)

@@ -14,11 +14,14 @@ import operator
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import ir, runtime
+from ..frontend.owners import is_numerical
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex
 from ..ir.kind import INT, Kind
 from ..rules.index_kinds import takes_no_axis
 from ..rules.iterator_programs import program_of
@@ -308,6 +311,81 @@ def contents(function: ir.Function, book: Any) -> Contents:
     return Contents(seen, frozenset(exposed))
 
 
+class Filled(NamedTuple):
+    """A list that begins with some items and to which each round of one loop appends one."""
+
+    begun: int
+    loop: ir.For
+
+
+def filled(function: ir.Function) -> dict[str, Filled]:
+    """The lists that have one length wherever they are read as a whole: after their loop.
+
+    >>> from ..frontend.lower import program
+    >>> f = program('''xs = [a]
+    ... for i in range(n):
+    ...     xs.append(xs[-1] + 1)
+    ... ys = []
+    ... for i in range(n):
+    ...     if i:
+    ...         ys.append(i)''')
+    >>> [(name, found.begun) for name, found in filled(f).items()]
+    [('xs', 1)]
+    """
+    index = fact(ProgramIndex, function)
+    found = {}
+    for number, stmt in enumerate(index.statements):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Display("list", items)) if not any(
+                map(ir.is_starred, items)
+            ) and index.definitions[name] == [number]:
+                loop = _filling(name, stmt, index)
+                if loop is not None:
+                    found[name] = Filled(len(items), loop)
+    return found
+
+
+def _filling(name: str, made: ir.Stmt, index: ProgramIndex) -> ir.For | None:
+    """The loop that appends an item to a list in each round; None where another statement may
+    change its length, or look at it as a whole before the loop ends."""
+    loop: ir.Stmt | None = None
+    for number in index.uses.get(name, ()):
+        stmt = index.statements[number]
+        match stmt:
+            case ir.Do(ir.Call(ir.Attribute(ir.Var(base), "append"), (_,), ())) if (
+                base == name and loop is None and index.parents[number] >= 0
+            ):
+                loop = index.statements[index.parents[number]]
+            case ir.Do() | ir.Update(target=ir.Var()):
+                return None
+            case _ if any(
+                isinstance(part, ir.Attribute) and part.base == ir.Var(name)
+                for expr in ir.expressions(stmt)
+                for part in ir.walk(expr)
+            ):
+                return None  # (a method)
+    if not isinstance(loop, ir.For) or index.block_of(loop) != index.block_of(made):
+        return None
+    first, last = index.number(loop), index.ends[index.number(loop)]
+    if any(isinstance(s, ir.Break | ir.Continue | ir.Return) for s in index.statements[first:last]):
+        return None
+    if any(isinstance(index.statements[n], ir.Try) for n in index.around(first)):
+        return None
+    early = (index.statements[n] for n in index.uses[name] if n < last)
+    return loop if all(_only_takes_items(stmt, name) for stmt in early) else None
+
+
+def _only_takes_items(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement reads a list for its items, or to append to it, alone."""
+    parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+    taken = sum(
+        isinstance(part, ir.Index) and part.base == ir.Var(name) and type(part.key) is not ir.Slice
+        for part in parts
+    )
+    grows = isinstance(stmt, ir.Do) and ir.Attribute(ir.Var(name), "append") in parts
+    return taken + grows == parts.count(ir.Var(name))
+
+
 def _names_of_one(function: ir.Function) -> list[frozenset[str]]:
     """Sets of names that plain copies, `b = a`, make names of one object."""
     found: dict[str, set[str]] = {}
@@ -386,7 +464,9 @@ def _only_reads(call: ir.Call, book: Any) -> bool:
     if obj is None or book is None:
         return False
     rule = book.find(obj)
-    return rule.view_of(call) == "no" if rule is not None else bool(book.is_nondifferentiable(obj))
+    if rule is None:
+        return bool(book.is_nondifferentiable(obj))
+    return rule.view_of(call) == "no" or is_numerical(obj)  # (NumPy makes arrays of lists)
 
 
 def _is_operator(fn: ir.Ref) -> bool:

@@ -17,12 +17,13 @@ from ..frontend.owners import is_numerical, module_of
 from ..frontend.structures import is_function
 from ..ir.facts import fact
 from ..ir.index import forms, references
-from ..ir.kind import BOOL, FUNCTION, INT, INTEGER, NONE, OTHER, UNKNOWN, Kind, is_named
+from ..ir.kind import BOOL, FUNCTION, INT, INTEGER, NONE, OTHER, UNKNOWN, Dim, Kind, is_named
+from ..rules.index_kinds import longer, places
 from ..rules.kinds_of import dim
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
-from .evidence import SLICED, contents, evidence, made_of, told_apart
+from .evidence import SLICED, Filled, contents, evidence, filled, made_of, told_apart
 from .kind_of import item_kind, kind_of
 from .local_kinds import handed_on, settled
 
@@ -174,6 +175,8 @@ class _Inference:
             for name in bound:
                 for item in self.contents.inserted.get(name, ()):
                     read |= ir.names_in(item)
+                if name in self._filled:
+                    read |= ir.names_in(self._filled[name].loop.iter)
             for name in sorted(read):
                 self.readers.setdefault(name, []).append(number)
 
@@ -240,7 +243,7 @@ class _Inference:
             if kind.length is not None and (self.reads[name] != 1 or self.bindings[name] != 1):
                 kind = ir.replaced(kind, length=None)  # (what else reads it may change it)
             if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
-                kind = self._container(stmt, name, kind)
+                kind = self._with_length(name, self._container(stmt, name, kind))
             elif kind.form == "object":
                 kind = self._object(kind)
             self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
@@ -366,6 +369,38 @@ class _Inference:
     def _written(self) -> set[str]:
         """The names of what may be written."""
         return handed_on(self.statements)
+
+    def _with_length(self, name: str, kind: Kind) -> Kind:
+        """The kind of a list which one loop fills, with the length that it grows to."""
+        found = self._filled.get(name)
+        if (
+            found is None
+            or kind.form != "list"
+            or not self.kinds.keys() >= ir.names_in(found.loop.iter)
+        ):
+            return kind
+        size = longer(self._rounds(found.loop.iter), found.begun)
+        return kind if size is None else ir.replaced(kind, grown=(size,))
+
+    @functools.cached_property
+    def _filled(self) -> dict[str, Filled]:
+        return filled(self.function)
+
+    def _rounds(self, iterable: ir.Expr) -> Dim:
+        """How often a loop over this runs, where that has a name."""
+        if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+            obj, args = iterable.fn.obj, iterable.args
+            if any(map(ir.is_starred, args)) or not args:
+                return None
+            if obj is range:
+                return places(args, lambda e: kind_of(e, self.kinds, self.book))
+            if obj is zip:
+                sizes = set(map(self._rounds, args))
+                return sizes.pop() if len(sizes) == 1 and not iterable.kwargs else None
+            if obj in (enumerate, reversed):
+                return self._rounds(args[0])
+        kind = kind_of(iterable, self.kinds, self.book)
+        return kind.shape[0] if kind.form == "array" and kind.rank else None  # type: ignore[index]
 
     def _container(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind:
         """A list's or dict's kind by what its elements have in common in all of its life: what a

@@ -343,14 +343,10 @@ class Regions:
 
     def local_value(self, name: str) -> ir.Expr | None:
         """What a name is bound to by one assignment, in the same round as it is read."""
-        facts = self.facts
-        made = facts.single(name)
+        made = self.facts.single(name)
         if not isinstance(made, ir.Assign) or made.target != name:
             return None
-        home = facts.block_of(made)
-        if home != ROOT and not (facts.home[name] == home and facts.is_local(name, home)):
-            return None
-        return made.value
+        return made.value if self.facts.lasts_a_round(name) else None
 
     def is_bound_once(self, name: str) -> bool:
         """Whether a name has one value in all of the function."""

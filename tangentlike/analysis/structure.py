@@ -155,6 +155,15 @@ class Structure:
             return None
         return found[0]
 
+    def lasts_a_round(self, name: str) -> bool:
+        """Whether a name has one value in all of a round of the block it lives in: one statement
+        there binds it, before it is read."""
+        made = self.single(name)
+        if made is None:
+            return name in self.function.param_names and not self.definitions.get(name)
+        home = self.block_of(made)
+        return home == ROOT or (self.home[name] == home and self.is_local(name, home))
+
     def rebound_between(self, name: str, first: ir.Stmt, last: int) -> bool:
         """Whether `name` is bound after `first` up to statement number `last` (in preorder)."""
         start = self.number(first)

@@ -86,7 +86,8 @@ class Kind:
     `module` is the module that a value (of the form "other") is. `exact` is known of parameters
     only, for the tests that it decides. `length` is how many
     items a list or tuple has that one statement makes, and one reads. A value that begins as a
-    number which the program states, and is an array of one shape afterwards, has `grown` to that.
+    number which the program states, and is an array of one shape afterwards, has `grown` to that; a
+    list to which a loop appends has `grown` to (its length,), where it is read as a whole.
     An integer that a `range` counts up from no less than 0 is `below` this size.
     """
 

@@ -75,6 +75,8 @@ def _sizes_of(kind):
     if not inner or None in inner or len(set(map(len, inner))) > 1:
         return None
     length = kind.length if kind.items is None else len(kind.items)
+    if kind.form == "list" and isinstance(kind.grown, tuple):
+        (length,) = kind.grown
     return (length, *map(equal_sizes, zip(*inner, strict=True)))
 
 

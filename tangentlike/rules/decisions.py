@@ -185,12 +185,14 @@ def _holds_numbers(facts: Facts, name: str) -> bool:
     return _known(_is_of_numbers(facts.kind(name)) or None)
 
 
-def _holds_arrays(facts: Facts, name: str) -> bool:
-    """Whether all items of a list are arrays of floats with axes."""
+def _holds_floats(facts: Facts, name: str) -> bool:
+    """Whether all items of a list are numbers or arrays of floats, not lists of these."""
     kind = facts.kind(name)
     item = kind.whole_item if kind.form == "list" else None
-    known = item is not None and item.form == "array" and item.dtype == "float"
-    return _known(bool(known and item is not None and item.rank) or None)
+    if item is None or item.dtype != "float":
+        return None
+    is_array = item.form == "array" and item.rank is not None
+    return _known(item.form == "number" or is_array or None)
 
 
 def _is_of_numbers(kind: Kind) -> bool:
@@ -265,7 +267,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_list": lambda facts, name: _form(facts, name, ("list",)),
     "is_dict": lambda facts, name: _form(facts, name, ("dict",)),
     "holds_numbers": _holds_numbers,
-    "holds_arrays": _holds_arrays,
+    "holds_floats": _holds_floats,
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
     "stays_real": _stays_real,

@@ -182,7 +182,7 @@ def reshape_like(y, g, like):
 def nest_like(y, g, nested):
     if holds_numbers(nested) and is_real(g):
         text = g
-    elif holds_arrays(nested) and is_real(g):
+    elif holds_floats(nested) and is_real(g):
         text = list(g)
 
 

@@ -27,6 +27,7 @@ from ...rules.index_kinds import key_parts
 from ...runtime.records import attribute_of
 from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST
+from ..fragile import Mask
 from ..loops import is_call
 
 OWNED, BORROWED, NARROW, COMPUTED = "owned", "borrowed", "narrow", "computed"
@@ -79,7 +80,7 @@ class Adjoints:
         self.state: State = {}
         self.given: frozenset[str] = frozenset()  # names whose adjoint buffer is the caller's
         self.scalars: frozenset[str] = frozenset()  # see `written_scalars`
-        self.masks: dict[str, ir.Expr] = {}  # see masks.py
+        self.masks: dict[str, Mask] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
         self.spread: set[str] = set()  # the adjoint variables that are one number, if narrow

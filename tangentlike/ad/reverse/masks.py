@@ -16,19 +16,32 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
 from ... import ir
+from ...analysis.structure import Structure
 from ...ir.kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
-from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, Held, guarded, taken
+from ..fragile import (
+    LINEAR,
+    PICKING,
+    SILENT,
+    SINGULAR,
+    Fragility,
+    Held,
+    Mask,
+    Part,
+    guarded,
+    least_worth_masking,
+    taken,
+)
 from .adjoints import Adjoints, as_value
 from .presence import Presence
 
-NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
+NOWHERE = Mask(ir.Const(False), SILENT)  # the mask of an adjoint that is all zeros
 
 
 @dataclasses.dataclass(eq=False)
@@ -39,14 +52,14 @@ class Masks:
     fragility: Fragility
     held: Held
     context: Context
-    used_by: Mapping[str, list[ir.Stmt]]
+    facts: Structure
     _names: dict[tuple[int, str], str] = dataclasses.field(default_factory=dict, init=False)
 
     # ------------------------------------------------------------------------ assignments
 
     def under(
         self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
-    ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
+    ) -> tuple[tuple[Contribution, ...], dict[str, Mask]]:
         """Contributions under the result's mask, and the masks that the operands inherit."""
         mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
         silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
@@ -59,35 +72,47 @@ class Masks:
         if selected or not isinstance(stmt.target, str):
             return chain.contributions, self._within(selected, mask)
         moving = self.held.moving(stmt)
-        found = tuple(self._under_mask(c, names[0], mask, moving) for c in chain.contributions)
+        own = self.fragility.operands(stmt)
+        found = tuple(
+            self._under_mask(c, names[0], mask, moving, own.get(c.name, SILENT))
+            for c in chain.contributions
+        )
         if mask is None:
             return found, {}
-        whole = self.context.kind_of(ir.Var(names[0]))
-        inherited = {c.name: self._fitting(mask, c.name, whole) for c in found if c.elementwise}
-        return found, inherited
+        return found, self._inherited(names[0], mask, found)
 
-    def _within(self, selected: dict[str, ir.Expr], mask: ir.Expr | None) -> dict[str, ir.Expr]:
+    def _inherited(
+        self, result: str, mask: Mask, contributions: Iterable[Contribution]
+    ) -> dict[str, Mask]:
+        """The masks of operands that something fragile leads to. (Of the entries that a key takes,
+        there is at least one: all of them reach what is one number.)"""
+        whole = self.context.kind_of(ir.Var(result))
+        found = {}
+        for c in contributions:
+            is_one = self.context.kind_of(ir.Var(c.name)).rank == 0 and mask.least == SILENT
+            if c.elementwise and self.fragility.of(c.name) >= mask.guards and not is_one:
+                found[c.name] = self._fitting(mask, c.name, whole)
+        return found
+
+    def _within(self, selected: dict[str, ir.Expr], mask: Mask | None) -> dict[str, Mask]:
         if mask is None:
-            return selected
+            return {name: Mask(inner) for name, inner in selected.items()}
         both = self.context.numpy("logical_and")
-        return {name: ir.Call(both, (inner, mask)) for name, inner in selected.items()}
+        return {name: Mask(ir.Call(both, (inner, mask.expr))) for name, inner in selected.items()}
 
     def _under_mask(
-        self, c: Contribution, result: str, mask: ir.Expr | None, moving: ir.Expr | None
+        self, c: Contribution, result: str, mask: Mask | None, moving: ir.Expr | None, own: int
     ) -> Contribution:
-        """A contribution under a mask, of an operand of which only some entries move."""
-        outer, inner = mask is not None, moving is not None
-        if (
-            not c.elementwise
-            or not (outer or inner)
-            or (not c.full and isinstance(c.value, ir.Var))
-        ):
+        """A contribution under a mask, of an operand of which only some entries move, to an
+        operation of the class `own`."""
+        if mask is not None and mask.guards > own:
+            mask = None
+        within = moving if mask is None else mask.expr
+        if not c.elementwise or within is None or (not c.full and isinstance(c.value, ir.Var)):
             return c
         if mask is not None and moving is not None:
-            mask = ir.Call(self.context.numpy("logical_and"), (mask, moving))
+            within = ir.Call(self.context.numpy("logical_and"), (mask.expr, moving))
         bar = self.adjoints.bar(result).name
-        within = moving if mask is None else mask
-        assert within is not None
         value = guarded(c.value, bar, within, self.context, moving is not None)
         return dataclasses.replace(c, value=value)
 
@@ -97,7 +122,7 @@ class Masks:
         if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
             index, choices = stmt.value.args
             name = choices.name if isinstance(choices, ir.Var) else ""
-            if self.used_by.get(name) == [stmt] and self.fragility.of(name) >= SINGULAR:
+            if self.facts.used_by.get(name) == [stmt] and self.fragility.of(name) >= SINGULAR:
                 return {name: ir.Display("tuple", (index,))}
         least = next((level for fn, level in PICKING.items() if fn is obj), None)
         if not isinstance(stmt.target, str) or least is None:
@@ -122,33 +147,36 @@ class Masks:
             return {}
         return {base.name: mask} if self.fragility.of(base.name) > LINEAR else {}
 
-    def before(self, name: str) -> ir.Expr | None:
+    def before(self, name: str) -> Mask | None:
         """The mask of an adjoint to which something is about to be added; None if it has none."""
         return self.adjoints.masks.get(name) if self.adjoints.present(name) else NOWHERE
 
-    def add(self, name: str, before: ir.Expr | None, mask: ir.Expr | None, stmt: ir.Stmt) -> None:
+    def add(self, name: str, before: Mask | None, mask: Mask | None, stmt: ir.Stmt) -> None:
         """Say that what was added to an adjoint with a mask `before` is zero outside `mask`."""
         if before is None or mask is None or not self.adjoints.aliases.has_variable(name):
             return
-        if isinstance(mask, ir.Display):  # (what chooses among the items of a list)
+        if isinstance(mask.expr, ir.Display):  # (what chooses among the items of a list)
             index = self._name("chosen", stmt, name)
-            self.context.kinds[index] = self.context.kind_of(mask.items[0])
-            self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.items))
-            self.adjoints.masks[name] = ir.Display("tuple", (ir.Var(index),))
+            self.context.kinds[index] = self.context.kind_of(mask.expr.items[0])
+            self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.expr.items))
+            self.adjoints.masks[name] = Mask(ir.Display("tuple", (ir.Var(index),)), mask.least)
+            return
+        parts = before.parts | (mask.parts or self._parts(mask.expr))
+        if _are_everything(parts):
             return
         word = "selected"
-        match mask:
+        match mask.expr:
             case ir.Call(fn, (chosen,), ()) if fn == self.context.numpy("logical_not"):
                 word = "" if self._same_shape(chosen, name) else "unselected"
         if word:
-            fitting: ir.Expr = self._named(word, self._reaching(mask, name), stmt, name)
+            fitting: ir.Expr = self._named(word, self._reaching(mask.expr, name), stmt, name)
         else:
             fitting = ir.Call(fn, (self._named("selected", chosen, stmt, name),))
         if before != NOWHERE:
-            fitting = self._both("logical_or", before, fitting, stmt, name)
-        self.adjoints.masks[name] = fitting
+            fitting = self._both("logical_or", before.expr, fitting, stmt, name)
+        self.adjoints.masks[name] = Mask(fitting, min(before.least, mask.least), parts)
 
-    def hand_over(self, base: str, before: ir.Expr | None, name: str) -> None:
+    def hand_over(self, base: str, before: Mask | None, name: str) -> None:
         """`base[...] = name` reversed gave the adjoint of `base` to that of `name`."""
         same = self.context.kind_of(ir.Var(base)).same_shape(self.context.kind_of(ir.Var(name)))
         if before is not None and same and self.adjoints.aliases.has_variable(name):
@@ -156,7 +184,7 @@ class Masks:
 
     # ---------------------------------------------------------------------- writes and reads
 
-    def written(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+    def written(self, name: str, key: ir.Expr, before: Mask | None, stmt: ir.Stmt) -> None:
         """What `name` held under `key` before a write is used no more (`before`: the mask of what
         it held after)."""
         if not self.adjoints.aliases.has_variable(name):
@@ -172,11 +200,13 @@ class Masks:
         else:
             left = ir.Call(self.context.helper("places_left"), (bar, as_value(key)))
         mask: ir.Expr = self._named("kept", left, stmt, name)
+        least = least_worth_masking(key, self.context)
         if before is not None:
-            mask = self._both("logical_and", before, mask, stmt, name)
-        self.adjoints.masks[name] = mask
+            mask = self._both("logical_and", before.expr, mask, stmt, name)
+            least = min(before.least, least)
+        self.adjoints.masks[name] = Mask(mask, least)
 
-    def read(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+    def read(self, name: str, key: ir.Expr, before: Mask | None, stmt: ir.Stmt) -> None:
         """`t = A[k]` reversed added to the adjoint of `A` under `k` only."""
         if before is None or not self.adjoints.aliases.has_variable(name):
             return
@@ -185,7 +215,26 @@ class Masks:
             if not self._same_shape(key, name):
                 helper = self.context.helper("places_taken")
                 mask = ir.Call(helper, (self.adjoints.bar(name), as_value(key)))
-            self.add(name, before, mask, stmt)
+            least = least_worth_masking(key, self.context)
+            self.add(name, before, Mask(mask, least, self._parts(key)), stmt)
+
+    def _parts(self, mask: ir.Expr) -> frozenset[Part]:
+        """A condition or a key into an array, where it means the same in all of a round."""
+        is_bool = self.context.kind_of(mask).dtype == "bool"
+        match mask:
+            case ir.Call(ir.Ref(obj=np.logical_not | operator.invert), (ir.Var(name),), ()) if (
+                is_bool
+            ):
+                part: Part = (name, False)
+            case ir.Var(name) if is_bool:
+                part = (name, True)
+            case ir.Slice() | ir.Display():
+                part = ("", mask)
+            case _:
+                return frozenset()
+        is_written, lasts = self.adjoints.aliases.is_written, self.facts.lasts_a_round
+        names = ir.names_in(mask)
+        return frozenset((part,) if all(lasts(n) and not is_written(n) for n in names) else ())
 
     # ------------------------------------------------------------------------------ shapes
 
@@ -193,11 +242,12 @@ class Masks:
         kind = self.context.kind_of(mask)
         return kind.dtype == "bool" and kind.same_shape(self.context.kind_of(ir.Var(name)))
 
-    def _fitting(self, mask: ir.Expr, name: str, whole: Kind) -> ir.Expr:
+    def _fitting(self, mask: Mask, name: str, whole: Kind) -> Mask:
         """A mask of the shape `whole` for an operand, which may have been broadcast."""
         if self.context.kind_of(ir.Var(name)).same_shape(whole):
             return mask
-        return ir.Call(self.context.helper("reached"), (mask, self.adjoints.bar(name)))
+        reached = ir.Call(self.context.helper("reached"), (mask.expr, self.adjoints.bar(name)))
+        return Mask(reached, mask.least)
 
     def _reaching(self, mask: ir.Expr, name: str) -> ir.Expr:
         made = isinstance(mask, ir.Call) and mask.fn == self.context.helper("reached")
@@ -243,19 +293,44 @@ def masks_of(presence: Presence) -> Masks:
     adjoints, context = presence.adjoints, presence.context
     held = Held(function, active, context, adjoints.aliases.is_written, presence.severed)
     fragility = Fragility(function, active, context)
-    return Masks(adjoints, fragility, held, context, presence.facts.used_by)
+    return Masks(adjoints, fragility, held, context, presence.facts)
 
 
-def _chosen(items: ir.Display, mask: ir.Expr | None) -> dict[str, ir.Expr]:
+def _chosen(items: ir.Display, mask: Mask | None) -> dict[str, Mask]:
     """The masks of the items of a list among which `np.choose` chose by an index."""
-    if not isinstance(mask, ir.Display) or items.form == "dict":
+    if mask is None or not isinstance(mask.expr, ir.Display) or items.form == "dict":
         return {}
     names = [item.name if isinstance(item, ir.Var) else "" for item in items.items]
+    index = mask.expr.items
     return {
-        name: ir.Call(ir.Ref("==", operator.eq), (*mask.items, ir.Const(position)))
+        name: Mask(ir.Call(ir.Ref("==", operator.eq), (*index, ir.Const(position))), mask.least)
         for position, name in enumerate(names)
         if name and names.count(name) == 1
     }
+
+
+def _are_everything(parts: Collection[Part]) -> bool:
+    """Whether parts are a condition and its opposite, or what keys take up to a place and from it
+    on (`[:, :k]` and `[:, k:]`)."""
+    if any((name, not held) in parts for name, held in parts if name):
+        return True
+    begun = [_bounds(key) for _, key in parts if not isinstance(key, bool)]
+    return any(
+        ahead[0] == behind[0] and ahead[2] is not None and ahead[1:] == (None, *behind[1:2])
+        for ahead in begun
+        for behind in begun
+        if ahead is not None and behind is not None and behind[2] is None
+    )
+
+
+def _bounds(key: ir.Expr) -> tuple[int, ir.Expr | None, ir.Expr | None] | None:
+    """The one axis of which a key takes a part, and the bounds of that."""
+    items = key.items if isinstance(key, ir.Display) else (key,)
+    cut = [axis for axis, item in enumerate(items) if item != ir.Slice()]
+    match [items[axis] for axis in cut]:
+        case [ir.Slice(lower, upper, None)]:
+            return cut[0], lower, upper
+    return None
 
 
 def _selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:

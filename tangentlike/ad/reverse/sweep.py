@@ -22,6 +22,7 @@ from ...analysis.saving import is_pop
 from ...analysis.structure import BlockKey, Structure, bound_by
 from ...ir.kind import INT
 from ..context import Context
+from ..fragile import Mask
 from ..loops import Leaf, backwards, leaves, length, rounds, sources_of
 from ..specialize.callees import CallSite
 from .adjoints import NARROW, Adjoints, State, weakest
@@ -123,7 +124,7 @@ class Sweep:
         adjoints.masks.update(masks)
         return step
 
-    def _masks_around(self, stmt: ir.Stmt) -> dict[str, ir.Expr]:
+    def _masks_around(self, stmt: ir.Stmt) -> dict[str, Mask]:
         """The masks that hold after a branch or a loop as they do before it: of adjoints to which
         nothing in it adds. In it, none holds: a round, or the other branch, may have added."""
         masks = self.adjoints.masks

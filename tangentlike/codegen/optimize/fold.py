@@ -277,6 +277,8 @@ class _Fold(Asking):
             return replace(new, args=(new.args[0], _without_copy(new.args[1])))
         if name in ("size", "shape", "ndim") and len(new.args) == 1:
             return ir.rebuild(new, self._measured)
+        if fn.obj is list and len(new.args) == 1:
+            return self._repeated(new)
         if fn.text == "@" or name == "sum":
             of_one_number = self._of_one_number(new)
             if of_one_number is not None:
@@ -727,14 +729,31 @@ class _Fold(Asking):
             return None
         return self.expr(ir.Call(MUL, (filled[0], times)))
 
+    def _repeated(self, call: ir.Call) -> ir.Expr:
+        """`[c] * len(xs)` for the list of `np.full_like(np.array(xs), c)`, xs a list of floats."""
+        number, like = self._filled(call.args[0]) or (_ZERO, None)
+        match like:
+            case ir.Call(fn=ir.Ref(obj=np.array | np.asarray), args=(ir.Var(xs) as of,), kwargs=()):
+                item = self.facts.kind(xs).whole_item
+                if item is not None and item.rank == 0 and self.floating(number):
+                    one = ir.Display("list", (number,))
+                    return ir.Call(MUL, (one, ir.Call(ir.Ref("len", len), (of,))))
+        return call
+
     def _filled(self, expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
         """The number c that every entry of `np.full_like(x, c)` is, and of parts of that, with x;
-        `c / n`, which every entry of that divided by a number is."""
+        `c / n` and `c * n`, which every entry of that divided by or times a number is."""
         match expr:
+            case ir.Call(fn=fn, args=factors) if fn == MUL:
+                spread = next(filter(None, map(self._filled, factors)), None)
+                numbers = [is_number(factor, self.facts) for factor in factors]
+                if spread is None or sum(numbers) != 1:
+                    return None
+                return ir.Call(MUL, (spread[0], factors[numbers.index(True)])), spread[1]
             case ir.Call(fn=fn, args=(over, under)) if fn == DIV and is_number(under, self.facts):
                 found = self._filled(over)
                 return found and (ir.Call(DIV, (found[0], under)), found[1])
-            case ir.Call(args=(ir.Var() as like,), kwargs=()) if _is_like(expr, _ONES):
+            case ir.Call(args=(like,), kwargs=()) if _is_like(expr, _ONES):
                 return ir.Const(1.0), like
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
                 return self._filled(base)
@@ -749,11 +768,13 @@ class _Fold(Asking):
         return any(self._has_shape_of(ir.Call(MUL, (factor, e)), e) for e in others)
 
     def _chosen(self, call: ir.Call) -> ir.Call:
-        """`np.where(m, 1.0, 0.0)` for `np.where(m, np.ones_like(x), 0.0)`, m shaped as x."""
+        """`np.where(m, 2.0, 0.0)` for `np.where(m, np.full_like(x, 2.0), 0.0)`, m shaped as x."""
         args = list(call.args)
         for at, arg in enumerate(args[1:], 1):
-            like = _spread_over(arg)
-            if like is not None and self._has_shape_of(args[0], like):
+            filled, like = self._filled(arg), _spread_over(arg)
+            if filled is not None and self._has_shape_of(args[0], arg):
+                args[at] = self.expr(filled[0])
+            elif like is not None and self._has_shape_of(args[0], like):
                 assert isinstance(arg, ir.Call)
                 args[at] = ir.Const(1.0) if _is_like(arg, _ONES) else arg.args[0]
         return call if args == [*call.args] else replace(call, args=tuple(args))
