@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from scipy.stats import norm
 
 import tangentlike as tl
 from tangentlike import ir
@@ -876,7 +877,7 @@ def test_a_matrix_of_numbers_has_an_adjoint_of_numbers():
         c, s = np.cos(angle), np.sin(angle)
         total = 0.0
         for i in range(len(p)):
-            q = np.array([[c, -s, p[i, 0]], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ p[i]
+            q = np.array([[c, -s, p[i, 0]], [s, c, 0], [0, 0, 1]]) @ p[i]
             total += q[0] * q[1] + np.sin(q[2])
         return total
 
@@ -884,3 +885,57 @@ def test_a_matrix_of_numbers_has_an_adjoint_of_numbers():
     text = tl.grad(turned, wrt=(0, 1), example=args).source
     assert "_bar[1, 0] - " in text and "runtime import for_types\n" in text, text
     tl.check_grads(turned, args, order=2)
+
+
+def weighed(w, R):
+    C = np.cov(R.T)
+    return w @ C @ w - w @ R.mean(axis=0) + np.sum(np.corrcoef(R, rowvar=False) @ w)
+
+
+def interpolated(c, x, knots):
+    i = np.searchsorted(knots, x) - 1
+    t = (x - knots[i]) / (knots[i + 1] - knots[i])
+    return np.sum((1 - t) * c[i] + t * c[i + 1]) + np.sum(c[np.digitize(x, knots)] * x)
+
+
+def likely(W, x, y):
+    out = np.exp(x @ W)
+    p = out / out.sum(axis=1)[:, None]
+    return -np.log(p[range(len(y)), y]).mean()
+
+
+def priced(S, K, v):
+    d = np.log(S / K) / v + 0.5 * v
+    return np.sum(S * norm.cdf(d) - K * norm.cdf(d - v))
+
+
+KNOWN = {
+    weighed: (RNG.random(3), RNG.random((6, 3))),
+    interpolated: (RNG.random(4), 0.2 + 0.5 * RNG.random(5), np.array([0.1, 0.3, 0.5, 0.9])),
+    likely: (RNG.random((3, 2)), RNG.random((4, 3)), np.array([0, 1, 1, 0])),
+    priced: (1.0 + RNG.random(4), 1.0 + RNG.random(4), 0.3),
+}
+
+
+@pytest.mark.parametrize("f", KNOWN, ids=[f.__name__ for f in KNOWN])
+def test_shapes_of_what_other_arrays_decide(f):
+    """Of covariances, of places in a table, of a `range` as a key, of SciPy's distributions."""
+    args = KNOWN[f]
+    wrt = tuple(i for i, arg in enumerate(args) if np.asarray(arg).dtype.kind == "f")
+    text = tl.grad(f, wrt=wrt, example=args).source
+    asked = ("unbroadcast", "matmul_bar", "scalar_seed", "full_like", "1.0 * norm", "_like(1.0")
+    assert not [part for part in asked if part in text], text
+    assert f is interpolated or "add_at" not in text, text
+    tl.check_grads(f, args, wrt=wrt)
+
+
+def test_a_covariance_of_one_row_is_a_number():
+    def f(w, R):
+        return np.sum(np.cov(R) * w) + np.sum(w)
+
+    for shape in ((1, 5), (3, 5)):
+        R = RNG.random(shape)
+        w = RNG.random(shape[0])
+        tl.check_grads(f, (w, R))
+        w_bar, R_bar = tl.grad(f, wrt=(0, 1), example=(w, R))(w, R)
+        assert w_bar.shape == w.shape and R_bar.shape == R.shape

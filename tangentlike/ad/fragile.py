@@ -212,13 +212,14 @@ Part = tuple[str, bool | ir.Expr]  # a condition, where it holds or not; "" and 
 class Mask:
     """Where an adjoint may be other than zero: outside of `expr` it is zero by construction.
 
-    `least` is the class of operation for which it was made, and `parts` are conditions and keys of
-    which it is the union.
+    `least` is the class of operation for which it was made, `parts` are conditions and keys of
+    which it is the union. It `is_somewhere` if it surely holds for an entry.
     """
 
     expr: ir.Expr
     least: int = PRODUCT
     parts: frozenset[Part] = frozenset()
+    is_somewhere: bool = False
 
     @property
     def guards(self) -> int:

@@ -243,7 +243,7 @@ class _Inference:
             if kind.length is not None and (self.reads[name] != 1 or self.bindings[name] != 1):
                 kind = ir.replaced(kind, length=None)  # (what else reads it may change it)
             if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
-                kind = self._with_length(name, self._container(stmt, name, kind))
+                kind = self._with_length(stmt, name, self._container(stmt, name, kind))
             elif kind.form == "object":
                 kind = self._object(kind)
             self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
@@ -370,16 +370,15 @@ class _Inference:
         """The names of what may be written."""
         return handed_on(self.statements)
 
-    def _with_length(self, name: str, kind: Kind) -> Kind:
-        """The kind of a list which one loop fills, with the length that it grows to."""
-        found = self._filled.get(name)
-        if (
-            found is None
-            or kind.form != "list"
-            or not self.kinds.keys() >= ir.names_in(found.loop.iter)
-        ):
+    def _with_length(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind:
+        """The kind of a `range`, or of a list which one loop fills, with the length it grows to."""
+        value = stmt.value if isinstance(stmt, ir.Assign) else None
+        iterable, begun = (value, 0) if value is not None and _is_range(value) else (None, 0)
+        if name in self._filled and kind.form == "list":
+            iterable, begun = self._filled[name].loop.iter, self._filled[name].begun
+        if iterable is None or not self.kinds.keys() >= ir.names_in(iterable):
             return kind
-        size = longer(self._rounds(found.loop.iter), found.begun)
+        size = longer(self._rounds(iterable), begun)
         return kind if size is None else ir.replaced(kind, grown=(size,))
 
     @functools.cached_property
@@ -410,7 +409,9 @@ class _Inference:
             return kind  # (nothing can be put into it)
         if isinstance(value, ir.Display) and value.form == "list" and self._is_converted(name):
             found = self._converted(value)
-            return kind if _is_of_integers(found) else found
+            readers = (self.statements[n].value for n in self.readers[name])  # type: ignore[union-attr]
+            inner = all(isinstance(reader, ir.Display) for reader in readers)
+            return kind if _is_of_integers(found) and not inner else found
         source = None if value is None else made_of(value)
         if source is not None:
             kind = ir.replaced(kind, item=self._iterated(source))

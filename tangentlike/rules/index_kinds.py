@@ -43,7 +43,7 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
         return UNKNOWN
     parts = key_parts(key)
     if not all(_is_basic(part, kind_of) for part in parts):
-        kinds = [kind_of(part) for part in parts]
+        kinds = [as_places(kind_of(part)) for part in parts]
         items = kinds[0].items or ()
         if len(kinds) == 1 and items and all(kind.form == "array" for kind in items):
             parts, kinds = parts * len(items), list(items)  # (a tuple of places has a name)
@@ -55,6 +55,13 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     if not dims and ir.Const(...) not in parts:
         return Kind("number", base.dtype, ())
     return Kind("array", base.dtype, dims)
+
+
+def as_places(kind: Kind) -> Kind:
+    """The kind of the array of places that a list of integers, or a `range`, is as a key."""
+    if kind.form != "list" or kind.item is None or not kind.item.integer:
+        return kind
+    return Kind("array", "int", kind.grown if isinstance(kind.grown, tuple) else (None,))
 
 
 def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -186,8 +193,6 @@ def _taken(part: ir.Expr, kind: Kind, kind_of: KindOf) -> tuple[tuple[Dim, ...],
     if isinstance(part, ir.Display) and part.form == "list" and part.items:
         whole = all(kind_of(item).integer for item in part.items)
         return ((len(part.items),), 1) if whole else None
-    if kind.form == "list" and kind.item is not None and kind.item.integer:
-        return (None,), 1
     if kind.form != "array" or not isinstance(kind.shape, tuple) or not kind.shape:
         return None
     if kind.dtype == "bool":

@@ -9,10 +9,19 @@ import numpy as np
 
 from .. import ir, runtime
 from ..ir import is_starred
-from ..ir.kind import UNKNOWN, Kind
+from ..ir.kind import INT, UNKNOWN, Kind
 from .book import nondifferentiable, rule
 from .index_kinds import index_kind
-from .kinds_of import array_of_rank, broadcast, first, integer, reduction, same_as, unknown
+from .kinds_of import (
+    argument,
+    array_of_rank,
+    broadcast,
+    first,
+    integer,
+    reduction,
+    same_as,
+    unknown,
+)
 from .tables import linear, written
 
 
@@ -279,6 +288,15 @@ nondifferentiable(
 )
 
 
+def _places_in(call, place, name, kind_of):
+    """An integer for each entry of an array, or for a number."""
+    kind = kind_of(argument(call, place, name, None))
+    if kind.form == "number":
+        return INT
+    known = kind.form == "array" and kind.rank != 0
+    return Kind("array", "int", kind.shape) if known else Kind("value", "int")
+
+
 def _order(call, kind_of):
     """The places of an array's entries, in another order. (`axis=None` is for all of them.)"""
     kind = kind_of(call.args[0])
@@ -288,7 +306,6 @@ def _order(call, kind_of):
 
 nondifferentiable(
     *(np.argpartition, np.lexsort, np.nonzero, np.flatnonzero, np.argwhere),
-    *(np.searchsorted, np.digitize),
     *(np.ravel_multi_index, np.unravel_index, np.indices),
     *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
@@ -301,6 +318,8 @@ nondifferentiable(
     *(runtime.diagonal_places, runtime.value_places),
 )
 nondifferentiable(np.argsort, np.ndarray.argsort, kind=_order)
+nondifferentiable(np.searchsorted, kind=lambda call, kind_of: _places_in(call, 1, "v", kind_of))
+nondifferentiable(np.digitize, kind=lambda call, kind_of: _places_in(call, 0, "x", kind_of))
 nondifferentiable(np.linalg.matrix_rank, kind=integer)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import Kind
+from ..ir.kind import UNKNOWN, Kind, is_many
 from .book import nondifferentiable, rule
 from .decisions import is_literal, literal
 from .index_kinds import sliced
@@ -526,7 +526,19 @@ linear("unhistogram(g, a, edges)", "weight_in_bins(y_bar, a, edges)", same_as(1)
 # --------------------------------------------------------------- covariance, correlation
 
 
-@rule(np.cov, kind=unknown)
+def _of_pairs(call, kind_of):
+    """A number for each two of the rows (or columns, for `rowvar=False`) of a matrix: of one row
+    it is a number."""
+    kind, rowvar = kind_of(call.args[0]), argument(call, 2, "rowvar", True)
+    if kind.form != "array" or argument(call, 1, "y") != ir.Const(None) or not is_literal(rowvar):
+        return UNKNOWN
+    if kind.rank != 2 or "dtype" in dict(call.kwargs) or kind.dtype not in ("float", "complex"):
+        return UNKNOWN
+    size = kind.shape[0 if literal(rowvar) else 1]
+    return Kind("array", kind.dtype, (size, size)) if is_many(size) else UNKNOWN
+
+
+@rule(np.cov, kind=_of_pairs)
 def cov(c, m, y=None, rowvar=True, bias=False, ddof=None):
     if y is None and rowvar is True:
         count = cov_count(m, True, bias, ddof)
@@ -540,7 +552,7 @@ def cov(c, m, y=None, rowvar=True, bias=False, ddof=None):
         m_bar = cov_bar(c_bar, centred, count).T
 
 
-@rule(np.corrcoef, kind=unknown)
+@rule(np.corrcoef, kind=_of_pairs)
 def corrcoef(c, x, y=None, rowvar=True):
     if y is None and rowvar is True:
         unit = unit_deviations(x)

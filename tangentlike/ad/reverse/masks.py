@@ -63,8 +63,10 @@ class Masks:
         """Contributions under the result's mask, and the masks that the operands inherit."""
         mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
         silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
-        selected = {**_selections(stmt, self.context), **self._reduced(stmt), **silent}
-        selected.update(self._picked(stmt, chain))
+        chosen = {**_selections(stmt, self.context), **self._reduced(stmt)}
+        selected = {name: Mask(inner) for name, inner in chosen.items()}
+        selected |= {name: Mask(inner, SILENT) for name, inner in silent.items()}
+        selected |= self._picked(stmt, chain)
         if mask == NOWHERE:
             mask = None
         if isinstance(stmt.value, ir.Display):
@@ -85,20 +87,23 @@ class Masks:
         self, result: str, mask: Mask, contributions: Iterable[Contribution]
     ) -> dict[str, Mask]:
         """The masks of operands that something fragile leads to. (Of the entries that a key takes,
-        there is at least one: all of them reach what is one number.)"""
+        there is at least one: it reaches what is one number.)"""
         whole = self.context.kind_of(ir.Var(result))
         found = {}
         for c in contributions:
-            is_one = self.context.kind_of(ir.Var(c.name)).rank == 0 and mask.least == SILENT
+            is_one = self.context.kind_of(ir.Var(c.name)).rank == 0 and mask.is_somewhere
             if c.elementwise and self.fragility.of(c.name) >= mask.guards and not is_one:
                 found[c.name] = self._fitting(mask, c.name, whole)
         return found
 
-    def _within(self, selected: dict[str, ir.Expr], mask: Mask | None) -> dict[str, Mask]:
+    def _within(self, selected: dict[str, Mask], mask: Mask | None) -> dict[str, Mask]:
         if mask is None:
-            return {name: Mask(inner) for name, inner in selected.items()}
+            return selected
         both = self.context.numpy("logical_and")
-        return {name: Mask(ir.Call(both, (inner, mask.expr))) for name, inner in selected.items()}
+        return {
+            name: Mask(ir.Call(both, (inner.expr, mask.expr)), min(inner.least, mask.least))
+            for name, inner in selected.items()
+        }
 
     def _under_mask(
         self, c: Contribution, result: str, mask: Mask | None, moving: ir.Expr | None, own: int
@@ -116,21 +121,21 @@ class Masks:
         value = guarded(c.value, bar, within, self.context, moving is not None)
         return dataclasses.replace(c, value=value)
 
-    def _picked(self, stmt: ir.Assign, chain: Chain) -> dict[str, ir.Expr]:
+    def _picked(self, stmt: ir.Assign, chain: Chain) -> dict[str, Mask]:
         """For what picks entries (`np.triu`, `np.compress`): where an adjoint of ones arrives."""
         obj = getattr(getattr(stmt.value, "fn", None), "obj", None)
         if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
             index, choices = stmt.value.args
             name = choices.name if isinstance(choices, ir.Var) else ""
             if self.facts.used_by.get(name) == [stmt] and self.fragility.of(name) >= SINGULAR:
-                return {name: ir.Display("tuple", (index,))}
+                return {name: Mask(ir.Display("tuple", (index,)))}
         least = next((level for fn, level in PICKING.items() if fn is obj), None)
         if not isinstance(stmt.target, str) or least is None:
             return {}
         bar = self.adjoints.bar(stmt.target)
         ones: dict[str, ir.Expr] = {bar.name: ir.Call(self.context.numpy("ones_like"), (bar,))}
         return {
-            c.name: ir.Call(ir.Ref("!=", operator.ne), (ir.substitute(c.value, ones), ir.Const(0)))
+            c.name: Mask(_is_other_than_zero(ir.substitute(c.value, ones)), least)
             for c in chain.contributions
             if self.fragility.of(c.name) >= least
         }
@@ -174,7 +179,9 @@ class Masks:
             fitting = ir.Call(fn, (self._named("selected", chosen, stmt, name),))
         if before != NOWHERE:
             fitting = self._both("logical_or", before.expr, fitting, stmt, name)
-        self.adjoints.masks[name] = Mask(fitting, min(before.least, mask.least), parts)
+        least = min(before.least, mask.least)
+        somewhere = before.is_somewhere or mask.is_somewhere
+        self.adjoints.masks[name] = Mask(fitting, least, parts, somewhere)
 
     def hand_over(self, base: str, before: Mask | None, name: str) -> None:
         """`base[...] = name` reversed gave the adjoint of `base` to that of `name`."""
@@ -216,7 +223,8 @@ class Masks:
                 helper = self.context.helper("places_taken")
                 mask = ir.Call(helper, (self.adjoints.bar(name), as_value(key)))
             least = least_worth_masking(key, self.context)
-            self.add(name, before, Mask(mask, least, self._parts(key)), stmt)
+            # (A key that is no condition takes an entry, if there is one.)
+            self.add(name, before, Mask(mask, least, self._parts(key), least == SILENT), stmt)
 
     def _parts(self, mask: ir.Expr) -> frozenset[Part]:
         """A condition or a key into an array, where it means the same in all of a round."""
@@ -247,7 +255,7 @@ class Masks:
         if self.context.kind_of(ir.Var(name)).same_shape(whole):
             return mask
         reached = ir.Call(self.context.helper("reached"), (mask.expr, self.adjoints.bar(name)))
-        return Mask(reached, mask.least)
+        return Mask(reached, mask.least, is_somewhere=mask.is_somewhere)
 
     def _reaching(self, mask: ir.Expr, name: str) -> ir.Expr:
         made = isinstance(mask, ir.Call) and mask.fn == self.context.helper("reached")
@@ -285,6 +293,10 @@ class Masks:
         if key not in self._names:
             self._names[key] = self.context.names.fresh(word)
         return self._names[key]
+
+
+def _is_other_than_zero(value: ir.Expr) -> ir.Expr:
+    return ir.Call(ir.Ref("!=", operator.ne), (value, ir.Const(0)))
 
 
 def masks_of(presence: Presence) -> Masks:

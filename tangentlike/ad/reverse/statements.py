@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import inspect
 import operator
@@ -28,7 +29,7 @@ from ...analysis.sharing import Sharing, container_stores, owner
 from ...analysis.structure import structure
 from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind, is_many
-from ...rules.index_kinds import key_parts
+from ...rules.index_kinds import as_places, key_parts
 from ..context import ADD, IADD, ISUB, MUL, Context, operation
 from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
@@ -283,18 +284,21 @@ class Statements:
             self._unpack_copy(ir.target_names(stmt.target), base, key)
 
     def _is_once(self, key: Step) -> bool:
-        """Whether `A[np.arange(n), y]` surely reads no entry twice: `y` is as long."""
+        """Whether `A[np.arange(n), y]` (or `range(n)`) reads no entry twice: `y` is as long."""
         kind_of = self.context.kind_of
         if not (isinstance(key, ir.Display) and key.form == "tuple"):
             return False
-        kinds = [kind_of(part) for part in key.items if not isinstance(part, ir.Slice)]
+        kinds = [as_places(kind_of(p)) for p in key.items if not isinstance(p, ir.Slice)]
         known = all(k.form in ("array", "number") and k.dtype == "int" for k in kinds)
         for part in key.items if known and len(kinds) == len(key.items) else ():
             if not isinstance(part, ir.Var) or self.adjoints.aliases.is_written(part.name):
                 continue
             match self.presence.facts.single(part.name):
-                case ir.Assign(value=ir.Call(fn=ir.Ref(obj=np.arange), args=(_,), kwargs=())):
-                    if all(kind_of(part).spans(kind) for kind in kinds if kind.rank):
+                case ir.Assign(
+                    value=ir.Call(fn=ir.Ref(obj=np.arange | builtins.range), args=(_,), kwargs=())
+                ):
+                    whole = as_places(kind_of(part))
+                    if all(whole.spans(kind) for kind in kinds if kind.rank):
                         return True
         return False
 
