@@ -39,7 +39,7 @@ from .algebra import (
 from .analyses import TAKEN, ZERO, Asking, of_facts
 from .effects import effect_of, is_pure, own_effect
 from .facts import Facts, numpy_name, runtime_name
-from .shapes import AxesOf, Shapes, is_number, of_same_shape
+from .shapes import NUMBER, AxesOf, Shapes, is_number, of_same_shape
 from .sharing import is_float, sources
 
 _ARITHMETIC = (ADD, SUB, MUL, NEG, DIV)
@@ -735,7 +735,8 @@ class _Fold(Asking):
         match like:
             case ir.Call(fn=ir.Ref(obj=np.array | np.asarray), args=(ir.Var(xs) as of,), kwargs=()):
                 item = self.facts.kind(xs).whole_item
-                if item is not None and item.rank == 0 and self.floating(number):
+                alone = is_number(number, self.facts)  # (an array would be each of the items)
+                if item is not None and item.rank == 0 and alone and self.floating(number):
                     one = ir.Display("list", (number,))
                     return ir.Call(MUL, (one, ir.Call(ir.Ref("len", len), (of,))))
         return call
@@ -746,11 +747,13 @@ class _Fold(Asking):
         match expr:
             case ir.Call(fn=fn, args=factors) if fn == MUL:
                 spread = next(filter(None, map(self._filled, factors)), None)
-                numbers = [is_number(factor, self.facts) for factor in factors]
+                numbers = [self.shapes.of(factor) == NUMBER for factor in factors]
                 if spread is None or sum(numbers) != 1:
                     return None
                 return ir.Call(MUL, (spread[0], factors[numbers.index(True)])), spread[1]
-            case ir.Call(fn=fn, args=(over, under)) if fn == DIV and is_number(under, self.facts):
+            case ir.Call(fn=fn, args=(over, under)) if (
+                fn == DIV and self.shapes.of(under) == NUMBER
+            ):
                 found = self._filled(over)
                 return found and (ir.Call(DIV, (found[0], under)), found[1])
             case ir.Call(args=(like,), kwargs=()) if _is_like(expr, _ONES):
@@ -758,7 +761,7 @@ class _Fold(Asking):
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
                 return self._filled(base)
             case ir.Call(fn=ir.Ref(obj=obj), args=(like, number), kwargs=()):
-                full = numpy_name(obj) == "full_like" and is_number(number, self.facts)
+                full = numpy_name(obj) == "full_like" and self.shapes.of(number) == NUMBER
                 return (number, like) if full else None
         return None
 

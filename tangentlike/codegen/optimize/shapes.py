@@ -91,6 +91,8 @@ class Shapes:
                 return NUMBER if isinstance(value, (int, float, complex)) else None
             case ir.Var(name):
                 return self._of_name(name)
+            case ir.Attribute(name="size") | ir.Call(fn=ir.Ref(text="len")):
+                return NUMBER if is_number(expr, self._facts) else None
             case ir.Call(fn=ir.Ref() as fn, args=args, kwargs=kwargs):
                 return self._of_call(fn, args, kwargs)
             case ir.Call(fn=ir.Attribute(base, "copy")):
