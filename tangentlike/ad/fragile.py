@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import cached_property
 
 import numpy as np
@@ -39,7 +39,8 @@ class Fragility:
 
     LINEAR: sums and multiples. PRODUCT: products, of finite values by themselves. SINGULAR: with
     an infinite derivative somewhere (`a / b`, `np.log(x)`). SILENT: such a one of which the value
-    is finite there (`np.sqrt(x)`).
+    is finite there (`np.sqrt(x)`). `of_entries`: what leads to a number does not count for an array
+    that is made with it.
     """
 
     def __init__(self, function: ir.Function, active: frozenset[str], context: Context) -> None:
@@ -49,20 +50,20 @@ class Fragility:
         self._operands = ByIdentity[dict[str, int]]()
         self._instances = ByIdentity[Instance]()
 
-    def of(self, name: str) -> int:
+    def of(self, name: str, of_entries: bool = False) -> int:
         """The class of a name."""
-        return self._classes.get(name, LINEAR)
+        return (self._of_entries if of_entries else self._classes).get(name, LINEAR)
 
     def instance(self, call: ir.Call) -> Instance | None:
         """The rule of a call of the function, applied to it, where that was needed here."""
         return self._instances.get(call)
 
-    def worth_masking(self, name: str, key: ir.Expr) -> bool:
+    def worth_masking(self, name: str, key: ir.Expr, of_entries: bool = False) -> bool:
         """Whether entries of a value that a key leaves out are kept from dividing by zero."""
         least = least_worth_masking(key, self.context)
         if least == SILENT and not self._has_silent:
             return False
-        return self.of(name) >= least
+        return self.of(name, of_entries) >= least
 
     @cached_property
     def _has_silent(self) -> bool:
@@ -72,13 +73,23 @@ class Fragility:
 
     @cached_property
     def _classes(self) -> dict[str, int]:
+        return self._solved(self.operands)
+
+    @cached_property
+    def _of_entries(self) -> dict[str, int]:
+        return self._solved(self.entries)
+
+    def _solved(self, operands: Callable[[ir.Stmt], dict[str, int]]) -> dict[str, int]:
         """The classes of all names above LINEAR: what a loop carries needs several rounds."""
         found: dict[str, int] = {}
         changed = True
         while changed:
             changed = False
             for name, stmts in self._sources.items():
-                strongest = max(self._of_source(stmt, found) for stmt in stmts)
+                parts = ((n, own) for stmt in stmts for n, own in operands(stmt).items())
+                strongest = max(
+                    (max(own, found.get(n, LINEAR)) for n, own in parts), default=LINEAR
+                )
                 if strongest > found.get(name, LINEAR):
                     found[name] = strongest
                     changed = True
@@ -100,17 +111,22 @@ class Fragility:
                     found.setdefault(name, []).append(stmt)
         return found
 
-    def _of_source(self, stmt: ir.Stmt, known: Mapping[str, int]) -> int:
-        operands = self.operands(stmt)
-        found = (max(own, known.get(name, LINEAR)) for name, own in operands.items())
-        return max(found, default=LINEAR)
-
     def operands(self, stmt: ir.Stmt) -> dict[str, int]:
         """The names that a statement's result is made of, entry for entry, and the class of the
         operation as one of each. Asked again in each round: worked out once."""
         if stmt not in self._operands:
             self._operands[stmt] = self._operands_of(stmt)
         return self._operands[stmt]
+
+    def entries(self, stmt: ir.Stmt) -> dict[str, int]:
+        """The same without numbers, where the result is none."""
+        found = self.operands(stmt)
+        numbers = [
+            n for n in (*ir.binds(stmt), *found) if self.context.kind_of(ir.Var(n)).rank == 0
+        ]
+        if all(name in numbers for name in ir.binds(stmt)):
+            return found
+        return {name: own for name, own in found.items() if name not in numbers}
 
     def _operands_of(self, stmt: ir.Stmt) -> dict[str, int]:
         match stmt:
@@ -345,7 +361,7 @@ class Discarded:
         names = ir.binds(stmt)
         if len(names) != 1 or names[0] not in self._silenced:
             return lines
-        if max(self.fragility.operands(stmt).values(), default=LINEAR) == LINEAR:
+        if max(self.fragility.entries(stmt).values(), default=LINEAR) == LINEAR:
             return lines
         out: list[ir.Stmt] = []
         for line in lines:
@@ -362,23 +378,23 @@ class Discarded:
     def _silenced(self) -> frozenset[str]:
         """Names that a selection takes some entries of, or that lead to one; singular ones."""
         found = {name for s in ir.statements(self.function.body) for name in self._selected(s)}
-        found = {name for name in found if self.fragility.of(name) >= SINGULAR}
+        found = {name for name in found if self.fragility.of(name, True) >= SINGULAR}
         changed = bool(found)
         while changed:
             before = len(found)
             for stmt in ir.statements(self.function.body):
                 if found & {*ir.binds(stmt), *_stored(stmt)}:
-                    operands = self.fragility.operands(stmt)
-                    found |= {n for n in operands if self.fragility.of(n) >= SINGULAR}
+                    operands = self.fragility.entries(stmt)
+                    found |= {n for n in operands if self.fragility.of(n, True) >= SINGULAR}
             changed = len(found) > before
         return frozenset(found)
 
     def _selected(self, stmt: ir.Stmt) -> list[str]:
         match stmt:
             case ir.Store(target=ir.Index(ir.Var(name), key)) if key != ir.Const(Ellipsis):
-                return [name] if self.fragility.worth_masking(name, key) else []
+                return [name] if self.fragility.worth_masking(name, key, True) else []
             case ir.Assign(value=ir.Index(ir.Var(name), key)):
-                return [name] if self.fragility.worth_masking(name, key) else []
+                return [name] if self.fragility.worth_masking(name, key, True) else []
             case ir.Assign(value=ir.Call() as call):
                 return self._of_call(call)
         return []
@@ -392,7 +408,7 @@ class Discarded:
         if any(obj is fn for fn in _SELECTING):
             picks = SILENT
         if picks is not None:
-            return [n for n in _names(call.args) if self.fragility.of(n) >= picks]
+            return [n for n in _names(call.args) if self.fragility.of(n, True) >= picks]
         if "where" in dict(call.kwargs):
             base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.args[0]
             return _names((base,))

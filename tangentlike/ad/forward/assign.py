@@ -21,7 +21,7 @@ from ...analysis.operations import (
 )
 from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
-from ...frontend.owners import is_ours, module_of
+from ...frontend.owners import is_numerical, is_ours, module_of
 from ...ir.kind import OTHER, UNKNOWN
 from ...ir.names import Names
 from ...rules.bind import Instance
@@ -230,8 +230,9 @@ def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
 def _of_moving(stmt: ir.Assign, tangent: ir.Expr, state: Tangents) -> ir.Expr:
     """The tangent where the operand of a singular operation is held by what came before, or the
     operand of `maximum`, of an infinite tangent, is not the larger one."""
+    fragility = state.discarded.fragility
     for name, mask in taken(stmt.value).items():
-        if name in state.active and state.discarded.fragility.of(name) == SILENT:
+        if name in state.active and fragility.of(name, of_entries=True) == SILENT:
             dot = ir.Var(state.dot(name))
             finite = ir.Call(state.context.numpy("where"), (mask, dot, ir.Const(0.0)))
             tangent = ir.substitute(tangent, {dot.name: finite})
@@ -418,6 +419,9 @@ def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -
         return tangent
     if not any(map(state.is_written, (name, *ir.names_in(base)))):
         return tangent
+    is_list = state.kind_of(base).form in ("list", "tuple")
+    if is_list and is_numerical(getattr(instance.call.fn, "obj", None)):
+        return tangent  # (NumPy makes an array of it)
     return state.call("mirrored_view", tangent, dot, ir.Var("$y"), base)
 
 

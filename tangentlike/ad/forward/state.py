@@ -135,6 +135,9 @@ class Tangents:
         if kind.form == "array" and kind.dtype in ("float", "complex"):
             return ir.Call(self.context.numpy("zeros_like"), (expr,))
         held = kind.form not in ("array", "value") and self._is_written_inside(expr)
+        of_numbers = kind.items and all(item.form == "number" for item in kind.items)
+        if kind.form == "list" and kind.items and of_numbers and not held:
+            return ir.Display("list", (ir.Const(0.0),) * len(kind.items))
         return self.call("shared_zeros" if held else "zeros_like", expr)
 
     def _is_written_inside(self, expr: ir.Expr) -> bool:
