@@ -909,7 +909,33 @@ def priced(S, K, v):
     return np.sum(S * norm.cdf(d) - K * norm.cdf(d - v))
 
 
+def sloped(u, x, y):
+    gy, gx = np.gradient(u)
+    X, Y = np.meshgrid(x, y)
+    return np.sum(np.sqrt(gx**2 + gy**2 + 1.0) * (X - np.sin(Y))) + np.sum(np.gradient(x, 0.1) * x)
+
+
+def drawn_down(x, c):
+    p = np.cumprod(1.0 + x)
+    peak = np.maximum.accumulate(p)
+    return np.quantile((peak - p) / peak, 0.6) ** 2 + np.sum((np.vander(x, len(c)) @ c - x) ** 2)
+
+
+def in_blocks(A, B, v):
+    M = np.block([[A, B], [B.T, A]])
+    rows = np.vstack([v, v**2, np.sin(v)])
+    return np.sum((np.kron(A, B) @ v) ** 2) + v @ M @ v + np.linalg.det(rows @ rows.T)
+
+
+def filtered_by_frequency(x, h):
+    return np.sum(np.real(np.fft.ifft(np.fft.fft(x) * h)) ** 2)
+
+
 KNOWN = {
+    sloped: (RNG.random((4, 3)), RNG.random(3), RNG.random(4)),
+    drawn_down: (0.2 * RNG.random(6) - 0.1, RNG.random(3)),
+    in_blocks: (RNG.random((2, 2)), RNG.random((2, 2)), RNG.random(4)),
+    filtered_by_frequency: (RNG.random(6), RNG.random(6)),
     weighed: (RNG.random(3), RNG.random((6, 3))),
     interpolated: (RNG.random(4), 0.2 + 0.5 * RNG.random(5), np.array([0.1, 0.3, 0.5, 0.9])),
     likely: (RNG.random((3, 2)), RNG.random((4, 3)), np.array([0, 1, 1, 0])),
@@ -919,7 +945,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("f", KNOWN, ids=[f.__name__ for f in KNOWN])
 def test_shapes_of_what_other_arrays_decide(f):
-    """Of covariances, of places in a table, of a `range` as a key, of SciPy's distributions."""
+    """Of covariances, places in a table, a `range` as a key, slopes, grids, blocks, spectra."""
     args = KNOWN[f]
     wrt = tuple(i for i, arg in enumerate(args) if np.asarray(arg).dtype.kind == "f")
     text = tl.grad(f, wrt=wrt, example=args).source

@@ -122,6 +122,7 @@ _MAKING = re.compile(r"\b(eig(?!h|valsh)|sqrtm|logm)")
 _INDEXED = ("array", SLICED.form)  # (a number is neither, whatever reads other definitions)
 _CONVERTING = (
     *(np.array, np.asarray, np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack),
+    np.block,
 )
 
 

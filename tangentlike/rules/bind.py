@@ -120,6 +120,9 @@ class Instance:
         shaped = self._has_shape_of_result(param) or self.kind_of(argument).spans(self.result_kind)
         if shaped and not self._may_gain_imaginary(param):
             return product
+        kind = self.kind_of(argument)
+        if shaped and kind.form == "array" and kind.rank and kind.dtype == "float":
+            return ir.Call(self._real, (product,))
         return linear.unbroadcast(product, argument)
 
     def _has_shape_of_result(self, param: str) -> bool:
@@ -161,12 +164,15 @@ class Instance:
         gains = result == "complex" or (result == "?" and not self.real)
         if not (gains or any(map(self._may_be_complex, beside))):
             return expr
-        real = ir.Ref(self.conj.text.replace("conj", "real"), np.real)
         if spread:  # (Where the shape does not need it, a mode leaves it out.)
             assert isinstance(expr, ir.Call)
-            part = ir.Call(real, expr.args[:1]) if kind.dtype == "float" else expr.args[0]
+            part = ir.Call(self._real, expr.args[:1]) if kind.dtype == "float" else expr.args[0]
             return dataclasses.replace(expr, args=(part, argument))
-        return ir.Call(real, (expr,)) if kind.dtype == "float" else cast
+        return ir.Call(self._real, (expr,)) if kind.dtype == "float" else cast
+
+    @property
+    def _real(self) -> ir.Ref:
+        return ir.Ref(self.conj.text.replace("conj", "real"), np.real)
 
     def _carries(self, param: str) -> bool:
         """Whether the rule states a derivative by `param` that is not zero."""

@@ -426,6 +426,8 @@ def operation(fn: ir.Expr) -> Any:
     if isinstance(fn, ir.Ref):
         return fn.obj
     if isinstance(fn, ir.Attribute):
+        if isinstance(fn.base, ir.Ref) and isinstance(fn.base.obj, np.ufunc):
+            return getattr(fn.base.obj, fn.name, None)
         for owner in method_owners():
             found = getattr(owner, fn.name, None)
             if found is not None:
@@ -455,6 +457,9 @@ def as_function_call(expr: ir.Call | ir.Attribute) -> ir.Call:
     """`x.sum(0)` as `sum(x, 0)` and `x.T` as `T(x)`: the receiver is the first argument."""
     if isinstance(expr, ir.Attribute):
         return ir.Call(ir.Ref(expr.name, operation(expr)), (expr.base,), at=expr.at)
+    match expr.fn:
+        case ir.Attribute(ir.Ref(text, np.ufunc()), name):
+            expr = replace(expr, fn=ir.Ref(f"{text}.{name}", operation(expr.fn)))
     obj = getattr(expr.fn, "obj", None)
     if type(obj) is BuiltinFunctionType and obj in _OVER_FIRST_AXIS:
         return _over_first_axis(expr)

@@ -11,6 +11,7 @@ from ..runtime import buffers
 from .book import KindOf, nondifferentiable, rule
 from .index_kinds import places
 from .kinds_of import (
+    SEQUENCE,
     argument,
     array_of_rank,
     dim,
@@ -280,7 +281,23 @@ def arange(y, start, stop, step=1, *, dtype=None):
 """
 
 
-@rule(np.meshgrid, builder=True, kind=unknown)
+def _grids(call, kind_of):
+    """An array for each of two vectors, with the axes of both."""
+    kinds, words = [kind_of(arg) for arg in call.args], dict(call.kwargs)
+    if any(kind.form != "array" or kind.rank != 1 for kind in kinds) or len(kinds) != 2:
+        return UNKNOWN
+    if words.keys() - {"indexing"}:
+        return UNKNOWN
+    order = words.get("indexing", ir.Const("xy"))
+    if order not in (ir.Const("xy"), ir.Const("ij")):
+        return UNKNOWN
+    sizes = tuple(kind.shape[0] for kind in kinds)
+    shape = sizes if order == ir.Const("ij") else sizes[::-1]
+    items = tuple(Kind("array", kind.dtype, shape) for kind in kinds)
+    return Kind(SEQUENCE, items=items)
+
+
+@rule(np.meshgrid, builder=True, kind=_grids)
 def meshgrid(call, kind_of):
     """The adjoints of all vectors at once, in a sequence."""
     return """

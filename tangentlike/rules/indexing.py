@@ -475,6 +475,15 @@ def nanmedian(y, a, axis=None, *, keepdims=False):
     a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
 
 
+def _of_level(call, kind_of):
+    """A number for one level, as the median is; for several, who knows."""
+    q, (array, *_) = argument(call, 1, "q"), call.args
+    axis, words = argument(call, 2, "axis"), dict(call.kwargs).keys()
+    one = kind_of(q).form == "number" and axis == ir.Const(None) and len(call.args) < 4
+    known = kind_of(array).form == "array" and not words & {"out", "keepdims", "overwrite_input"}
+    return Kind("number", kind_of(array).dtype, ()) if one and known else UNKNOWN
+
+
 for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
     _level, _per = ("level", " / 100.0") if "percentile" in _name else ("q", "")
     _a, _a_dot, _skip = "a", "a_dot", ""
@@ -492,7 +501,7 @@ for _name in ("quantile", "percentile", "nanquantile", "nanpercentile"):
         f"q_bar = by_level(y_bar * {_moved}, q){_per}",
     ]
     _params = 'a, q, axis=None, *, method="linear", keepdims=False, weights=None)'
-    written(f"np.{_name}", _params, _lines, unknown)
+    written(f"np.{_name}", _params, _lines, _of_level)
 
 
 @rule(runtime.quantile_weights, kind=unknown)

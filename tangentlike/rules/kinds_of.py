@@ -25,6 +25,9 @@ _MISSING = object()
 _MOST_JOINED = 4  # sizes that one is the broadcast of
 _NUMERIC = ("number", "array", "value")
 
+# What `np.gradient` and `np.meshgrid` give several arrays in (a list before NumPy 2).
+SEQUENCE = "list" if np.lib.NumpyVersion(np.__version__) < "2.0.0" else "tuple"
+
 
 def argument(call: ir.Call, place: int, name: str, default: Any = None) -> ir.Expr | None:
     """The actual argument at a position or of a name; `default` as a literal if absent."""

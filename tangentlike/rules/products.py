@@ -11,10 +11,10 @@ import operator
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import is_many, is_named
+from ..ir.kind import UNKNOWN, Kind, is_many, is_named
 from . import kinds_of
 from .book import rule
-from .kinds_of import array_of_rank, matmul, same_as, unknown
+from .kinds_of import argument, array_of_rank, dim, matmul, promote, same_as, unknown
 from .tables import bilinear
 
 
@@ -356,7 +356,15 @@ def subtract_outer(y, a, b):
 # ----------------------------------------------------- Kronecker, cross, sequences
 
 
-bilinear("np.kron(a, b)", unknown)
+def _of_blocks(call, kind_of):
+    kinds = [kind_of(arg) for arg in call.args[:2]]
+    if any(kind.form != "array" or kind.rank is None for kind in kinds) or len(kinds) < 2:
+        return UNKNOWN
+    rank = max(kind.rank for kind in kinds)
+    return Kind("array", promote(kinds[0].dtype, kinds[1].dtype), (None,) * rank)
+
+
+bilinear("np.kron(a, b)", _of_blocks)
 
 
 @rule(np.cross, kind=unknown)
@@ -465,7 +473,15 @@ def polyfit(c, x, y, deg, *, w=None):
     y_bar = polyfit_bar(c_bar, x, deg, w)
 
 
-@rule(np.vander, kind=array_of_rank(2, "?"))
+def _of_powers(call, kind_of):
+    """A row of powers for each number of a vector: as many as there are numbers, or `N`."""
+    kind, count = kind_of(call.args[0]), argument(call, 1, "N")
+    size = kind.shape[0] if kind.form == "array" and kind.rank == 1 else None
+    columns = size if count == ir.Const(None) else dim(count, kind_of)
+    return Kind("array", kind.dtype if kind.dtype in ("float", "complex") else "?", (size, columns))
+
+
+@rule(np.vander, kind=_of_powers)
 def vander(y, x, N=None, increasing=False):
     slope = vander_slope(x, y, increasing)
     y_dot = slope * x_dot[:, None]

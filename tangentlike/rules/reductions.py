@@ -13,6 +13,7 @@ from .book import nondifferentiable, rule
 from .decisions import is_literal, literal
 from .index_kinds import sliced
 from .kinds_of import (
+    SEQUENCE,
     argument,
     array_of_rank,
     first,
@@ -387,7 +388,21 @@ def diff(y, a, n=1, axis=-1):
 linear("np.ediff1d(ary)", "reshape_like(undiff(y_bar, np.ravel(ary)), ary)", array_of_rank(1, "?"))
 
 
-@rule(np.gradient, kind=unknown)
+def _slopes(call, kind_of):
+    """An array for each axis, in a sequence where there are several."""
+    kind, words = kind_of(call.args[0]), dict(call.kwargs)
+    if kind.form != "array" or not kind.rank:
+        return UNKNOWN
+    one = Kind("array", kind.dtype if kind.dtype == "complex" else "float", kind.shape)
+    axis = words.get("axis", ir.Const(None))
+    if kind_of(axis).integer or (kind.rank == 1 and axis == ir.Const(None)):
+        return one
+    if axis != ir.Const(None):
+        return UNKNOWN
+    return Kind(SEQUENCE, items=(one,) * kind.rank)
+
+
+@rule(np.gradient, kind=_slopes)
 def gradient(y, f, *varargs, axis=None, edge_order=1):
     if varargs == ():
         y_dot = spaced_gradient(f_dot, varargs, axis, edge_order)

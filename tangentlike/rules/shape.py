@@ -379,7 +379,18 @@ def stack(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
         arrays_bar = nest_like(np.moveaxis(uncast(y_bar, dtype), axis, 0), arrays)
 
 
-@rule(np.vstack, "numpy.row_stack", kind=lambda call, kind_of: Kind("array"))
+def _rows_of(call, kind_of):
+    """The kind of rows below each other: vectors and matrices, which are known one by one."""
+    kinds = kind_of(call.args[0]).items or ()
+    if not kinds or any(kind.form != "array" or kind.rank not in (1, 2) for kind in kinds):
+        return Kind("array")
+    rows = added_sizes([1 if kind.rank == 1 else kind.shape[0] for kind in kinds])
+    known = "dtype" not in dict(call.kwargs)
+    dtype = common_dtype(kinds) if known else "?"
+    return Kind("array", dtype, (rows, equal_sizes(kind.shape[-1] for kind in kinds)))
+
+
+@rule(np.vstack, "numpy.row_stack", kind=_rows_of)
 def vstack(y, tup, *, dtype=None, casting="same_kind"):
     if dtype is None:
         y_dot = np.vstack(tup_dot)
@@ -403,7 +414,18 @@ linear("np.dstack(tup)", "split_like(y_bar, tup, 2)", lambda call, kind_of: Kind
 linear("np.column_stack(tup)", "split_like(y_bar, tup, 1)", array_of_rank(2, "?"))
 linear("row_join(parts)", "split_like(y_bar, parts, 0)", lambda call, kind_of: Kind("array"))
 linear("column_join(parts)", "split_like(y_bar, parts, -1)", lambda call, kind_of: Kind("array"))
-linear("np.block(arrays)", "unblock(y_bar, arrays)", lambda call, kind_of: Kind("array"))
+
+
+def _of_nested(call, kind_of):
+    """The kind of blocks beside and below each other, where all of them are matrices."""
+    rows = kind_of(call.args[0]).items or ()
+    kinds = [kind for row in rows for kind in (row.items or (row,))]
+    if not kinds or any(kind.form != "array" or kind.rank != 2 for kind in kinds):
+        return Kind("array")
+    return Kind("array", common_dtype(kinds), (None, None))
+
+
+linear("np.block(arrays)", "unblock(y_bar, arrays)", _of_nested)
 linear("unblock(g, blocks)", "np.block(y_bar)", unknown, "maybe")
 
 

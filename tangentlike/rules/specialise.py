@@ -234,6 +234,8 @@ def matmul_bar_b(y, g, a, b):
 def unbroadcast(y, g, like):
     if spans(like, g) and is_real(g):
         text = g
+    elif spans(like, g) and is_real(like):
+        text = np.real(g)
 
 
 @shorter(runtime.dot_bar_a)
