@@ -927,15 +927,22 @@ def in_blocks(A, B, v):
     return np.sum((np.kron(A, B) @ v) ** 2) + v @ M @ v + np.linalg.det(rows @ rows.T)
 
 
-def filtered_by_frequency(x, h):
-    return np.sum(np.real(np.fft.ifft(np.fft.fft(x) * h)) ** 2)
+def filtered_by_frequency(x, h, c):
+    y = np.fft.fft(x)
+    return np.sum(np.real(np.fft.ifft(y * h - c * y**2)) ** 2)
+
+
+def contracted(T, A):
+    S = np.tensordot(np.tensordot(T, A, axes=(2, 0)), A, axes=1)
+    return np.sum(S * S) + np.sum((np.linalg.pinv(A) @ A[:, 0]) ** 2)
 
 
 KNOWN = {
     sloped: (RNG.random((4, 3)), RNG.random(3), RNG.random(4)),
     drawn_down: (0.2 * RNG.random(6) - 0.1, RNG.random(3)),
     in_blocks: (RNG.random((2, 2)), RNG.random((2, 2)), RNG.random(4)),
-    filtered_by_frequency: (RNG.random(6), RNG.random(6)),
+    filtered_by_frequency: (RNG.random(6), RNG.random(6), 0.3),
+    contracted: (RNG.random((2, 3, 3)), RNG.random((3, 3))),
     weighed: (RNG.random(3), RNG.random((6, 3))),
     interpolated: (RNG.random(4), 0.2 + 0.5 * RNG.random(5), np.array([0.1, 0.3, 0.5, 0.9])),
     likely: (RNG.random((3, 2)), RNG.random((4, 3)), np.array([0, 1, 1, 0])),

@@ -84,7 +84,13 @@ def inv(y, a):
     a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
 
 
-@rule(np.linalg.pinv, kind=lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype))
+def _turned(call, kind_of):
+    """A matrix with the axes of another one, exchanged."""
+    kind = kind_of(call.args[0])
+    return Kind("array", kind.dtype, kind.shape[::-1] if kind.rank == 2 else None)
+
+
+@rule(np.linalg.pinv, kind=_turned)
 def pinv(y, a, rcond=None, *, rtol=None):
     if rcond is None and rtol is None:
         y_dot = pinv_dot(a, y, a_dot)

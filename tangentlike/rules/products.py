@@ -14,6 +14,7 @@ from .. import ir, runtime
 from ..ir.kind import UNKNOWN, Kind, is_many, is_named
 from . import kinds_of
 from .book import rule
+from .decisions import is_literal, literal
 from .kinds_of import argument, array_of_rank, dim, matmul, promote, same_as, unknown
 from .tables import bilinear
 
@@ -175,7 +176,31 @@ def vecmat(y, x1, x2):
     x2_bar = unbroadcast(x1[..., None] * y_bar[..., None, :], x2)
 
 
-bilinear("np.tensordot, np.linalg.tensordot(a, b, axes=2)", unknown)
+def _without_common(call, kind_of):
+    """What is left of two arrays' axes when so many, or those of one pair, are summed over."""
+    a, b = (kind_of(arg) for arg in call.args[:2])
+    axes = argument(call, 2, "axes", 2)
+    if any(kind.form != "array" or kind.rank is None for kind in (a, b)):
+        return UNKNOWN
+    if not is_literal(axes):
+        return UNKNOWN
+    given = literal(axes)
+    count = given if type(given) is int else 1
+    if type(given) is int:
+        left, right = a.shape[: a.rank - count], b.shape[count:]
+    elif isinstance(given, tuple) and len(given) == 2 and all(type(n) is int for n in given):
+        left, right = (
+            (*k.shape[: n % k.rank], *k.shape[n % k.rank + 1 :])
+            for k, n in zip((a, b), given, strict=True)
+        )
+    else:
+        return UNKNOWN
+    if count > min(a.rank, b.rank) or not (left or right):
+        return UNKNOWN
+    return Kind("array", promote(a.dtype, b.dtype), (*left, *right))
+
+
+bilinear("np.tensordot, np.linalg.tensordot(a, b, axes=2)", _without_common)
 
 
 # -------------------------------------------------------------------------------- einsum

@@ -648,16 +648,19 @@ def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
     if isinstance(value, ir.Call) and value.fn == ADD:
         parts = tuple(plain_sum(arg, whole, context) for arg in value.args)
         return ir.Call(ADD, parts, value.kwargs, value.at)
-    if not is_call(value, context.helper("unbroadcast").obj) or not context.real:
+    if not is_call(value, context.helper("unbroadcast").obj):
         return value
     assert isinstance(value, ir.Call)
     g, like = value.args
-    options = _options(whole, context.kind_of(like))
-    if options is None:
+    part = context.kind_of(like)
+    options = _options(whole, part)
+    if options is None or not (context.real or part.dtype in ("float", "complex")):
         return value
     negated = isinstance(g, ir.Call) and g.fn == _NEG
     terms = g.args if negated and isinstance(g, ir.Call) else (g,)
     total = ir.Call(context.numpy("sum"), terms, options)
+    if not context.real and part.dtype == "float" and whole.dtype != "float":
+        total = ir.Call(context.numpy("real"), (total,))
     return ir.Call(_NEG, (total,)) if negated else total
 
 
@@ -679,8 +682,6 @@ def _options(whole: Kind, part: Kind) -> tuple[tuple[str, ir.Expr], ...] | None:
     >>> _options(Kind("array", "float", ("n", "m")), vector)
     (('axis', Const(value=0)),)
     """
-    if "complex" in (whole.dtype, part.dtype):
-        return None
     if part.form == "number" and whole.form in ("array", "value"):
         return ()
     if (
