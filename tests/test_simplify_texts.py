@@ -972,3 +972,35 @@ def test_a_covariance_of_one_row_is_a_number():
         tl.check_grads(f, (w, R))
         w_bar, R_bar = tl.grad(f, wrt=(0, 1), example=(w, R))(w, R)
         assert w_bar.shape == w.shape and R_bar.shape == R.shape
+
+
+def put_together(E, q):
+    n = 3
+    K, f = np.zeros((2 * n + 2, 2 * n + 2)), np.zeros(2 * n + 2)
+    ke = E * (np.ones((4, 4)) + 3.0 * np.eye(4))
+    for e in range(n):
+        s = slice(2 * e, 2 * e + 4)
+        K[s, s] += ke
+        f[2 * e] += q
+    free = np.arange(2, 2 * n + 2)
+    return np.linalg.solve(K[np.ix_(free, free)], f[free])[-2]
+
+
+def best_of(s, v):
+    i = np.argsort(-s)[:3]
+    return np.sum(s[i] * v[i]) + np.sum(v[np.flatnonzero(s > 0.5)] ** 2)
+
+
+def around_the_end(s, v):
+    i = np.arange(-2, 3)
+    return np.sum(s[i] * v[2] * v[np.arange(4, -2, -1)][:5])
+
+
+@pytest.mark.parametrize("f", [put_together, best_of, around_the_end])
+def test_places_that_are_apart_are_added_at_once(f):
+    """Slices under a name, `np.arange`, `np.argsort`; not what goes around the end of an axis."""
+    args = (0.7, 0.4) if f is put_together else (RNG.random(5), RNG.random(5))
+    text = tl.grad(f, wrt=(0, 1), example=args).source
+    assert ("add_at" in text) == (f is around_the_end), text
+    assert "survivors" not in text and "s_saved" not in text, text
+    tl.check_grads(f, args, wrt=(0, 1), order=2)

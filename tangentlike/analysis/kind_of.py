@@ -93,6 +93,7 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.frozenset: SET,
     builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
+    builtins.slice: Kind("other", cls=slice),
     collections.defaultdict: Kind("dict", cls=collections.defaultdict),
     runtime.ExplicitDefaults: Kind("dict", cls=collections.defaultdict),
     collections.OrderedDict: Kind("dict"),

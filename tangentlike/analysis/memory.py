@@ -18,7 +18,7 @@ from ..frontend.owners import is_operation
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
-from ..rules.index_kinds import key_parts
+from ..rules.index_kinds import is_basic, key_parts
 from .constructors import record_values
 from .operations import (
     changes_its_object,
@@ -420,21 +420,12 @@ def surely_fancy(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
 
 def surely_basic(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether `key` consists of integers, slices, None and Ellipsis only."""
-    return all(_is_basic(part, kind_of) for part in key_parts(key))
+    return all(is_basic(part, kind_of) for part in key_parts(key))
 
 
 def selects_once(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether `key` selects no entry of an array twice: it consists of such parts and of masks."""
-    return all(_is_basic(part, kind_of) or kind_of(part).is_mask for part in key_parts(key))
-
-
-def _is_basic(part: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
-    if isinstance(part, ir.Slice):
-        return True
-    if isinstance(part, ir.Const):
-        return part.value is None or part.value is Ellipsis or type(part.value) is int
-    kind = kind_of(part)
-    return kind.form == "number" and kind.dtype == "int"
+    return all(is_basic(part, kind_of) or kind_of(part).is_mask for part in key_parts(key))
 
 
 def base_names(expr: ir.Expr) -> frozenset[str]:

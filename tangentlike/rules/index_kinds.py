@@ -42,7 +42,7 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     if base.form not in ("array", "value"):
         return UNKNOWN
     parts = key_parts(key)
-    if not all(_is_basic(part, kind_of) for part in parts):
+    if not all(is_basic(part, kind_of) for part in parts):
         kinds = [as_places(kind_of(part)) for part in parts]
         items = kinds[0].items or ()
         if len(kinds) == 1 and items and all(kind.form == "array" for kind in items):
@@ -141,11 +141,12 @@ def _with_names_like(key: ir.Expr, named: Mapping[str, Kind], kind_of: KindOf) -
     return [kind for name, kind in named.items() if re.fullmatch(pattern, name, re.DOTALL)]
 
 
-def _is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
+def is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
+    """Whether a part of a key is an integer, a slice, None or an ellipsis."""
     if isinstance(part, ir.Slice) or part in _KEEPING:
         return True
     kind = kind_of(part)
-    return kind.form == "number" and kind.dtype == "int"
+    return kind.integer or kind.cls is slice
 
 
 def _fancy(base: Kind, parts: tuple[ir.Expr, ...], part_kinds: list[Kind], kind_of: KindOf) -> Kind:
@@ -236,6 +237,8 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> tupl
         else:
             if isinstance(part, ir.Slice):
                 dims.append(sliced(base.shape[axis], part, kind_of))
+            elif kind_of(part).cls is slice:
+                dims.append(None)
             axis += 1
     return (*dims, *base.shape[axis:])
 

@@ -7,6 +7,7 @@ that every view of the array is again what it was.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -697,9 +698,11 @@ class Costs:
         )
 
     def _free(self, stmt: ir.Assign) -> bool:
-        """Aliases, items, attributes, integers and tests: as good as a push."""
+        """Aliases, items, attributes, slices, integers and tests: as good as a push."""
         match stmt.value:
             case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
+                return True
+            case ir.Call(ir.Ref(obj=builtins.slice)):
                 return True
         kind = self.context.kind_of(stmt.value)
         return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete

@@ -284,22 +284,40 @@ class Statements:
             self._unpack_copy(ir.target_names(stmt.target), base, key)
 
     def _is_once(self, key: Step) -> bool:
-        """Whether `A[np.arange(n), y]` (or `range(n)`) reads no entry twice: `y` is as long."""
+        """Whether a key surely reads no entry twice: places that are known to be apart, alone or
+        beside others that are as many (`A[np.arange(n), y]`)."""
         kind_of = self.context.kind_of
+        if isinstance(key, ir.Var):
+            return self._are_apart(key)
         if not (isinstance(key, ir.Display) and key.form == "tuple"):
             return False
         kinds = [as_places(kind_of(p)) for p in key.items if not isinstance(p, ir.Slice)]
         known = all(k.form in ("array", "number") and k.dtype == "int" for k in kinds)
-        for part in key.items if known and len(kinds) == len(key.items) else ():
-            if not isinstance(part, ir.Var) or self.adjoints.aliases.is_written(part.name):
-                continue
-            match self.presence.facts.single(part.name):
-                case ir.Assign(
-                    value=ir.Call(fn=ir.Ref(obj=np.arange | builtins.range), args=(_,), kwargs=())
-                ):
-                    whole = as_places(kind_of(part))
-                    if all(whole.spans(kind) for kind in kinds if kind.rank):
-                        return True
+        if not known or len(kinds) != len(key.items):
+            return False
+        return any(
+            self._are_apart(part)
+            and all(as_places(kind_of(part)).spans(k) for k in kinds if k.rank)
+            for part in key.items
+        )
+
+    def _are_apart(self, places: ir.Expr) -> bool:
+        """Whether a vector of places, or the `np.ix_` of such, surely has none of them twice."""
+        if not isinstance(places, ir.Var) or self.adjoints.aliases.is_written(places.name):
+            return False
+        match getattr(self.presence.facts.single(places.name), "value", None):
+            case ir.Call(ir.Ref(obj=np.arange | builtins.range), (_,), ()):
+                return True
+            case ir.Call(ir.Ref(obj=np.arange | builtins.range), (ir.Const(int(start)), _), ()):
+                return start >= 0  # (else -1 may be the last place)
+            case ir.Call(ir.Ref(obj=np.flatnonzero), (_,), ()):
+                return True
+            case ir.Call(ir.Ref(obj=np.argsort), (order,), ()):
+                return self.context.kind_of(order).rank == 1
+            case ir.Call(ir.Ref(obj=np.ix_), args, ()):
+                return all(map(self._are_apart, args))
+            case ir.Index(base, ir.Slice()):
+                return self._are_apart(base)
         return False
 
     def _only_adds_axes(self, key: Step, base: str) -> TypeGuard[ir.Expr]:
@@ -633,6 +651,7 @@ def _name_of(target: ir.Expr) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+
 # Sums over broadcast axes, written out where it is known which they are.
 
 _NEG = ir.Ref("-", operator.neg)
