@@ -808,3 +808,46 @@ def test_the_length_of_such_a_list_is_that_of_what_the_loop_goes_over() -> None:
     assert not [h for h in ("unbroadcast", "nest_like", "scalar_seed") if h in source], source
     source = tl.grad(left_early, example=(0.7, np.ones(5))).source
     assert "nest_like" not in source  # (a list of numbers, however long)
+
+
+class Scaled:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def of(self, v):
+        return np.tanh(self.w * v + self.b)
+
+
+def made_of_what_is_given(pairs, v):
+    layers = [Scaled(w, b) for w, b in pairs]
+    for layer in layers:
+        v = layer.of(v)
+    return v
+
+
+def made_and_grown(pairs, v):
+    rows = pairs[:]
+    kept = rows
+    for w, b in rows:
+        if len(rows) < 4:
+            kept.append((0.5 * w, b * v))
+        v = v + np.sin(w * b)
+    return v
+
+
+def grown_while_another_is_gone_through(pairs, v):
+    out = [v]
+    for w, b in pairs:
+        out.append(out[-1] * w + b)
+        for _ in out:
+            if len(out) < 5:
+                out.append(out[-1] * 0.5)
+    return sum(out)
+
+
+def test_a_list_that_is_made_is_not_one_that_is_given() -> None:
+    pairs = [(0.3, 0.7), (1.1, -0.4), (0.6, 0.2)]
+    for f in (made_of_what_is_given, made_and_grown, grown_while_another_is_gone_through):
+        tl.check_grads(f, (pairs, 0.5), wrt=(0, 1), order=2)
+    text = tl.grad(made_of_what_is_given, example=(pairs, 0.5)).source
+    assert "while" not in text and "index_saved" not in text, text

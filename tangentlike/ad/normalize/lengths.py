@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ... import ir
 from ...analysis.memory import base_names, element
 from ...analysis.sharing import Sharing, changed_by_method, may_resize, owner
-from ...analysis.structure import structure
+from ...analysis.structure import Structure, structure
 from ...ir.kind import INT, UNKNOWN
 from ..context import LEN, Context
 from ..loops import SIZED, by_position, is_call, rounds, sources_of
@@ -24,9 +24,13 @@ class Changes:
     context: Context
 
     @functools.cached_property
+    def facts(self) -> Structure:
+        return structure(self.function)
+
+    @functools.cached_property
     def classes(self) -> dict[str, str]:
         """What may share memory in the function."""
-        return Sharing(structure(self.function), self.context.sources()).classes
+        return Sharing(self.facts, self.context.sources()).classes
 
     def among(self, names: Iterable[str], body: Iterable[ir.Stmt]) -> list[str]:
         """Those of the names whose memory some statements may write, as a whole or in part."""
@@ -51,7 +55,33 @@ class Changes:
             itself = frozenset[str]().union(*map(_changed_itself, resizing))
             stacks = _gone_through_backwards(loop.iter) - itself
             names = [name for name in names if name not in stacks]
-        return self.among(names, (s for s in resizing if not _changed_itself(s) & items))
+        resizing = [s for s in resizing if not _changed_itself(s) & items]
+        return [
+            name
+            for name in names
+            if self.among((name,), (s for s in resizing if not self._is_of_another(s, name)))
+        ]
+
+    def _is_of_another(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether a statement changes lists that are surely not the one of a name: both names have
+        one value each, and one of the two is a list made for it."""
+        changed = _changed_itself(stmt)
+        if name in changed or not all(map(self._has_one_value, (name, *changed))):
+            return False
+        return bool(changed) and (self._is_made(name) or all(map(self._is_made, changed)))
+
+    def _has_one_value(self, name: str) -> bool:
+        return self._is_made(name) or (
+            name in self.function.param_names and not self.facts.definitions.get(name)
+        )
+
+    def _is_made(self, name: str) -> bool:
+        match getattr(self.facts.single(name), "value", None):
+            case ir.Display("list"):
+                return True
+            case ir.Index(base, ir.Slice()):
+                return self.context.kind_of(base).form == "list"
+        return False
 
     def form(self, name: str) -> str:
         return self.context.kind_of(ir.Var(name)).form
