@@ -74,7 +74,7 @@ class Masks:
         if selected or not isinstance(stmt.target, str):
             return chain.contributions, self._within(selected, mask)
         moving = self.held.moving(stmt)
-        own = self.fragility.operands(stmt)
+        own = self.fragility.operands(stmt) if mask is not None else {}
         found = tuple(
             self._under_mask(c, names[0], mask, moving, own.get(c.name, SILENT))
             for c in chain.contributions
