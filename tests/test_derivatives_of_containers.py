@@ -237,7 +237,7 @@ def test_momentum_in_a_dict_beside_the_parameters() -> None:
 
     w, x = {"a": np.array([0.3, -0.2]), "b": np.array(0.7)}, np.array([0.5, 1.1])
     forward = tl.autodiff(trained, mode="forward", wrt="w")
-    assert "require" not in forward.source
+    assert "require" not in forward.source_for(w, x, w)
     along = tl.grad(lambda w, x: tl.jvp(lambda w: trained(w, x), (w,), (w,))[1])(w, x)
     product, gradient = tl.hvp(trained)(w, x, w), tl.grad(trained)(w, x)
     for k in w:  # (the derivative of `gradient . w`)

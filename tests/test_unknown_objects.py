@@ -651,3 +651,90 @@ def layers_of_dicts(x):
 def test_a_product_that_is_given_to_an_unknown_function_may_be_a_number():
     """Only that of a list and a count shares its items with a list."""
     tl.check_grads(layers_of_dicts, (np.array([0.4, 1.1]),), order=2)
+
+
+class Changed:
+    """A class whose methods have the names that methods of containers have, and change it."""
+
+    def __init__(self):
+        self.p, self.known = np.ones(2), None
+
+    def update(self, z):
+        self.p, self.known = self.p * z, None
+
+    def clear(self):
+        self.p = self.p * self.p
+
+    def count(self):
+        self.p = self.p * 1.5
+        return np.sum(self.p)
+
+    def items(self):
+        self.p = self.p + self.p**2
+
+    def cumsum(self, a, z):
+        self.p = self.p * z
+
+    def value(self):
+        return np.sum(self.p**2)
+
+    @property
+    def size(self):
+        if self.known is None:
+            self.known = np.sum(self.p**2)
+        return self.known
+
+
+def given_an_object(x, changed):
+    changed.p = changed.p * x
+    return changed
+
+
+def of_a_class_that_is_given(x, cls=Changed):
+    changed = given_an_object(x, cls())
+    changed.update(1.5)
+    changed.clear()
+    return np.sum(changed.p**2)
+
+
+def that_gives_something(x, cls=Changed):
+    changed = given_an_object(x, cls())
+    n = changed.count()
+    changed.items()
+    return n * np.sum(changed.p)
+
+
+def with_a_number_for_a_type(x, cls=Changed):
+    changed = given_an_object(x, cls())
+    changed.cumsum(0, 1.5)
+    return np.sum(changed.p**2)
+
+
+def in_rounds(x, cls=Changed):
+    changed = given_an_object(x, cls())
+    for z in (0.5, 1.5):
+        changed.update(z)
+    return changed.value()
+
+
+def computed_when_it_is_read(x, cls=Changed):
+    changed, total = given_an_object(x, cls()), 0.0
+    for z in (0.5, 1.5):
+        changed.update(z)
+        total += changed.size * changed.size
+    return total
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(of_a_class_that_is_given, that_gives_something, with_a_number_for_a_type, in_rounds),
+        computed_when_it_is_read,
+    ],
+)
+def test_methods_with_names_of_those_of_containers_change_their_object(f):
+    """(`changed.update(1.5)` was taken for that of a dict, which takes in a constant.)"""
+    value, slope = tl.value_and_grad(f)(0.7)
+    assert value == pytest.approx(f(0.7))
+    assert slope == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6)
+    assert tl.jvp(f, (0.7,), (1.0,))[1] == pytest.approx(slope)

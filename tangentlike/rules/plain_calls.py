@@ -606,7 +606,8 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
     of_module = place == 1 < len(call.args) and not isinstance(call.args[0], ir.Const)
-    if of_module and not _names_type(positional):  # (`nx.cumsum(x, axis)`: no type is given)
+    number = isinstance(positional, ir.Const) and not isinstance(positional.value, str)
+    if number or (of_module and not _names_type(positional)):  # (`nx.cumsum(x, axis)`: no type)
         positional = ir.Const(None)
     dtype = dict(call.kwargs).get("dtype", positional)
     if dtype == ir.Const(None) or (_may_turn_complex(call, dtype) and "out" in dict(call.kwargs)):

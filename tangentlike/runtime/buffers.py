@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +16,8 @@ from .records import fields_of, is_array
 from .sharing import memory_owner
 from .statements import NotDifferentiated, written_for
 
+_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range, deque)
+_OF_CONTAINERS = ("collections", "_collections_abc", "collections.abc")
 _CARRYING = (float, complex, list, tuple, dict, deque, np.generic, np.ndarray)
 
 
@@ -375,7 +379,10 @@ def require_container(x: Any, method: str) -> None:
 
     Raises `TypeError` otherwise: objects may have another method of that name.
     """
-    if not isinstance(x, (list, tuple, dict, set, frozenset, str, bytes, range, deque)):
+    found = getattr(type(x), method, None)
+    of_python = isinstance(x, _CONTAINERS) or isinstance(found, types.MethodDescriptorType)
+    written = isinstance(found, types.FunctionType) and found.__module__ not in _OF_CONTAINERS
+    if written or not of_python:
         raise TypeError(
             f"this derivative takes `{method}` for the method of a list or dict and got a "
             f"{type(x).__name__}: give the method another name"
@@ -432,14 +439,36 @@ def require_held(x: Any, value: Any, method: str = "") -> None:
     if fields is None or (not isinstance(value, _CARRYING) and fields_of(value) is None):
         return
     held = [*fields.values(), *(v for cls in type(x).__mro__ for v in vars(cls).values())]
-    if any(value is item for item in held):
-        return
     owner = memory_owner(value) if is_array(value) else None
-    if owner is None or all(owner is not memory_owner(v) for v in held if is_array(v)):
+    is_held = any(value is item for item in held)
+    is_held = is_held or any(
+        owner is memory_owner(v) for v in held if owner is not None and is_array(v)
+    )
+    if not is_held or _may_be_stored_by_reading(x, method):
         raise TypeError(
             f"an attribute or an item of a {type(x).__name__} is computed by its class, which is "
             "not known here: call a method for it, or annotate the parameter that it comes from"
         )
+
+
+def _may_be_stored_by_reading(x: Any, name: str) -> bool:
+    """Whether what reads this attribute may have computed it, and have the object hold it since:
+    `if self._s is None: self._s = ...`."""
+    of_class = getattr(type(x), name, None)
+    if isinstance(of_class, property):
+        return isinstance(of_class.fget, types.FunctionType) and _stores(
+            of_class.fget.__code__, True
+        )
+    reader = getattr(type(x), "__getattr__", None) if of_class is None else None
+    return isinstance(reader, types.FunctionType) and _stores(reader.__code__, False)
+
+
+@functools.lru_cache(maxsize=256)
+def _stores(code: types.CodeType, calls: bool) -> bool:
+    """Whether a function may store something: what it calls may do that, too, with `calls`."""
+    storing = ("STORE_ATTR", "STORE_SUBSCR", *(("CALL",) if calls else ()))
+    by_name = {"setattr", "__setattr__", "setdefault", "update"}.intersection(code.co_names)
+    return bool(by_name) or any(i.opname.startswith(storing) for i in dis.get_instructions(code))
 
 
 def require_stored(x: Any, name: str) -> None:

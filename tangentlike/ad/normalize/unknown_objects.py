@@ -383,30 +383,58 @@ def unbound_call(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
 def _containers_checked(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
-    """The function with a check of each object that looks like a list or dict, and is asked by a
-    value that carries derivatives for what carries none, or by what another method might write:
-    `xs.index(v)`, `table.get(x)`."""
-    found: dict[int, tuple[ir.Stmt, ir.Call]] = {}
-    for stmt in ir.statements(function.body):
-        match getattr(stmt, "value", None):
-            case ir.Call(fn=ir.Attribute(base, name), args=(_, *_)) as call:
-                is_open = context.kind_of(base).form in ("unknown", "object", "other")
-                if (
-                    name in _ASKED_BY
-                    and is_open
-                    and is_container_method(call, context.kinds)
-                    and name not in context.looked_up
-                ):
-                    found[id(stmt)] = stmt, call
+    """The function with a check of each object that looks like a list or dict, and carries
+    derivatives (a class of the user's may have its own `update`, which writes its fields), or is
+    asked by a value that carries some, or by what another method might write: `xs.index(v)`."""
+    made = _made_as_containers(function)
+    found = [
+        (stmt, call)
+        for stmt in ir.statements(function.body)
+        if (call := _container_call(stmt, context)) is not None
+        if not ir.names_in(call.fn) <= made
+    ]
     if not found:
         return function
     varied = context.varied(function, wrt)
     checked = {
-        key: (_check("require_container", call, stmt.origin, context), stmt)
-        for key, (stmt, call) in found.items()
-        if ir.names_in(call.args[0]) & varied or _may_be_written(call, context)
+        id(stmt): (_check("require_container", call, stmt.origin, context), stmt)
+        for stmt, call in found
+        if ir.names_in(call.fn) & varied or _is_asked_by(call, varied, context)
     }
     return _replaced(function, checked) if checked else function
+
+
+def _made_as_containers(function: ir.Function) -> frozenset[str]:
+    """The names of what is made here as a deque, or a dict of a class of Python's."""
+    statements = list(ir.statements(function.body))
+    bound = Counter(name for stmt in statements for name in ir.binds(stmt))
+    made: Counter[str] = Counter()
+    for stmt in statements:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj))) if any(
+                obj is cls for cls in _CLASSES
+            ):
+                made[name] += 1
+    return frozenset(name for name, count in made.items() if count == bound[name])
+
+
+def _container_call(stmt: ir.Stmt, context: Context) -> ir.Call | None:
+    """The call of a method that is one of lists or dicts if its object is one."""
+    match getattr(stmt, "value", getattr(stmt, "iter", None)):
+        case ir.Call(fn=ir.Attribute(base, name)) as call:
+            kind = context.kind_of(base)
+            is_open = kind.form in ("unknown", "object", "other") and not isinstance(base, ir.Ref)
+            if is_open and is_container_method(call, context.kinds):
+                return call if kind.cls is None and name not in context.looked_up else None
+    return None
+
+
+def _is_asked_by(call: ir.Call, varied: frozenset[str], context: Context) -> bool:
+    """Whether a container is asked by what carries derivatives, or by what may be written."""
+    assert isinstance(call.fn, ir.Attribute)
+    if call.fn.name not in _ASKED_BY or not call.args:
+        return False
+    return bool(ir.names_in(call.args[0]) & varied) or _may_be_written(call, context)
 
 
 def _may_be_written(call: ir.Call, context: Context) -> bool:
