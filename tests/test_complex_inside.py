@@ -310,3 +310,20 @@ def test_the_imaginary_part_that_numpy_drops_is_dropped_at_each_order(program):
     assert by_identity.call((x,), {}) == pytest.approx(differences, rel=1e-6, abs=1e-7)
     forward = tl.jvp(slope, (x,), (v,))[1]
     assert forward == pytest.approx(np.dot(differences, v), rel=1e-6, abs=1e-7)
+
+
+def test_a_key_of_a_dict_is_no_dtype() -> None:
+    """`"D"` spells a complex dtype, and is what many call a diffusivity."""
+
+    def diffused(p, u):
+        return np.sum(p["D"] * np.roll(u, 1) ** 2 - u)
+
+    def turned(p, u):
+        z = np.array(p["D"] * u, "D")
+        z[0] = z[0] * 1.0
+        return np.sum(np.real(z * np.sqrt(np.asarray(-u, dtype="D"))))
+
+    p, u = {"D": 0.3}, np.array([0.5, 1.2, 0.8])
+    assert "real" not in tl.grad(diffused, wrt=(0, 1), example=(p, u)).source
+    for f in (diffused, turned):
+        tl.check_grads(f, (p, u), wrt=(0, 1))

@@ -75,7 +75,24 @@ def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
     parts = [part for p in function.params if p.default is not None for part in ir.walk(p.default)]
     if not fact(forms, function).isdisjoint((complex, str, *_COMPLEX_PARTS)):
         parts += ir.walk_block(function.body)
-    return any(map(_makes_complex, parts))
+    keys = collections.Counter(key for part in parts for key in _keys(part))
+    texts = collections.Counter(part for part in parts if isinstance(part, ir.Const))
+    dict_keys = {key for key, count in keys.items() if count == texts[key]}
+    return any(
+        _makes_complex(part) and not (isinstance(part, ir.Const) and part in dict_keys)
+        for part in parts
+    )
+
+
+def _keys(expr: ir.Expr) -> list[ir.Const]:
+    """The texts that are keys in an expression: "D" is one of a dict there, and no dtype."""
+    found: tuple[ir.Expr, ...] = ()
+    match expr:
+        case ir.Index(_, key):
+            found = (key,)
+        case ir.Display(keys=keys):
+            found = keys
+    return [key for key in found if isinstance(key, ir.Const) and isinstance(key.value, str)]
 
 
 def _may_hold_complex(kind: Kind) -> bool:
