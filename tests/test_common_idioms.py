@@ -281,3 +281,16 @@ def test_a_member_of_an_enum_by_its_value():
 
     for norm in ("squared", "absolute", Norm.SQUARED):
         tl.check_grads(size, (np.array([0.5, 1.2]), norm), wrt="x", order=2)
+
+
+def zeros_written_out(rows):
+    upper = [[0.0 for _ in range(len(rows))] for _ in range(len(rows))]
+    for i, row in enumerate(rows):
+        for k in range(i, len(row)):
+            upper[i][k] = row[k] - sum(upper[j][k] * row[j] for j in range(i))
+    return sum(sum(e * e for e in row) for row in upper)
+
+
+def test_lists_of_lists_of_zeros_as_many_as_there_are_rows() -> None:
+    """(`rows` was said to carry derivatives into them.)"""
+    tl.check_grads(zeros_written_out, ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]],))

@@ -489,7 +489,9 @@ def is_inert(expr: Comprehension) -> bool:
     """Whether the elements are numbers, flags and texts that carry no derivative, whatever the
     comprehension goes through and tests: `[0.0 for row in rows]`, `(x > 0 for x in xs)`."""
     keys = expr.key is None or not _may_carry(expr, expr.key)
-    opaque = isinstance(expr.element, ir.Opaque) and not isinstance(expr.element, ir.Text)
+    element = expr.element
+    opaque = isinstance(element, ir.Opaque) and not isinstance(element, ir.Text)
+    opaque = opaque and not getattr(element, "inert", False)  # (`[[0.0 for _ in xs] for _ in xs]`)
     return keys and not opaque and not carries(expr)
 
 
