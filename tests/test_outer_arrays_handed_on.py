@@ -1,5 +1,5 @@
-"""Arrays of the module that are given to functions which may write their arguments: such a function
-gets a view that NumPy does not let it write, and a write is refused when it happens."""
+"""Arrays of the module that are handed on to what may write them: that gets a view which NumPy does
+not let it write, and a write is refused when it happens."""
 
 from __future__ import annotations
 
@@ -96,6 +96,31 @@ def in_a_branch(x: Any) -> Any:
     return np.sum(in_place(A, x, x[0] > 3.0)) + np.sum(HALF * x[1:])
 
 
+class Filter:
+    """A Kalman filter of the textbooks, with a field that nothing is known of at first."""
+
+    def __init__(self, n: int) -> None:
+        self.state, self.gain, self.decay = np.zeros(n), np.eye(n), np.ones(n)
+        self.last = np.array([[None] * n]).T
+
+    def predict(self) -> None:
+        self.state = self.decay * self.state
+        self.gain = self.gain * self.decay
+
+    def update(self, z: Any) -> None:
+        self.last = z * 1.0
+        self.state += self.gain @ (z - self.state)
+
+
+def in_a_field(x: Any) -> Any:
+    f = Filter(3)
+    f.decay = A
+    for k in range(2):
+        f.predict()
+        f.update(x * (k + 1.0))
+    return np.sum(f.state**2) + np.sum(f.last)
+
+
 def where_it_writes(x: Any) -> Any:
     return np.sum(written(A, x) ** 2)
 
@@ -104,7 +129,7 @@ def in_a_branch_that_is_taken(x: Any) -> Any:
     return np.sum(in_place(A, x, x[0] < 3.0)) + np.sum(HALF * x[1:])
 
 
-RIGHT = [by_a_backend, twice, in_a_helper, in_a_loop, in_a_branch]
+RIGHT = [by_a_backend, twice, in_a_helper, in_a_loop, in_a_branch, in_a_field]
 REFUSED = [where_it_writes, in_a_branch_that_is_taken]
 
 
@@ -116,6 +141,7 @@ def test_derivatives(fn: Any) -> None:
 
 def test_second_order() -> None:
     tl.check_grads(in_a_branch, (X,), order=2)
+    tl.check_grads(in_a_field, (X,), order=2)
 
 
 @pytest.mark.parametrize("fn", REFUSED)

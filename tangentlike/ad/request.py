@@ -19,9 +19,9 @@ class Reading:
     are found by identity when it runs; `specialized`: the call has said what it can of the types,
     and what is not known yet is found when it runs; `looked_up`: names of methods that were taken
     for those of arrays or containers, and that a call has shown to be others; `lent`: names of
-    outer objects that it changes, and is given as arguments; `handed`: outer arrays that it gives
-    to what may write them are taken to be read only, and a write is refused when it runs; `cells`:
-    variables that inner functions capture, and that are bound again, are items that both hold.
+    outer objects that it changes, and is given as arguments; `handed`: outer arrays that it hands
+    on as views that are read only; `cells`: variables that inner functions capture, and that are
+    bound again, are items that both hold.
     """
 
     objects: bool = False
@@ -31,7 +31,7 @@ class Reading:
     specialized: bool = False
     looked_up: frozenset[str] = frozenset()
     lent: tuple[str, ...] = ()
-    handed: bool = False
+    handed: tuple[Any, ...] = ()
     cells: bool = False
 
     def longer(self, needs: str) -> Reading | None:

@@ -23,8 +23,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
@@ -65,7 +63,6 @@ from .sharing import container_stores
 
 _NONE = frozenset[str]()
 _NOT_HELD = ir.Ref("require_not_held", runtime.require_not_held)
-_READ_ONLY = ir.Ref("read_only", runtime.read_only)
 _UNSURE = "?"  # begins the node of what an unknown function may have given
 _Names = Mapping[str, frozenset[str]]
 _SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
@@ -78,8 +75,7 @@ class OuterEffects:
     """What a function does with what lies outside of it: the arrays that it writes and the
     containers that it puts something into, the parameters whose derivatives go out with that,
     what it reads, what it may give back, and what that may hold. `unsure` are the parameters whose
-    derivatives go out if what an unknown function gave is memory outside (see `is_unsure`), or if
-    what is `handed` to functions that may write it is written. Of what
+    derivatives go out if what an unknown function gave is memory outside (see `is_unsure`). Of what
     is written, `given` are places that may get more than numbers, `updated` those that are changed
     in place, if they hold arrays."""
 
@@ -93,7 +89,6 @@ class OuterEffects:
     values: Mapping[int, ir.Ref] = field(default_factory=dict)  # functions that it does not call
     given: Found = field(default_factory=dict)
     updated: Found = field(default_factory=dict)
-    handed: Found = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,8 +105,6 @@ class OuterSources(Sources):
     held: dict[str, frozenset[str]] = field(default_factory=dict)  # by containers, wherever
     names: _Names = field(default_factory=dict)  # what the names of the function are, here
     before: ByIdentity[_Names] = field(default_factory=ByIdentity)  # and before each statement
-    hands: bool = False  # arrays to whatever may write them (see `handed`)
-    surely: Callable[[ir.Call, str], bool] = lambda call, formal: True  # a callee writes it
 
     def follow(self, function: ir.Function) -> OuterSources:
         """Go through the statements until nothing new is found. What a name is shows at each
@@ -197,28 +190,7 @@ class OuterSources(Sources):
 
     def changed_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
         """The outer objects that a statement writes, or puts something into."""
-        into = self.found(n for n in self.written(stmt) if not is_unsure(n))
-        handed = self.handed(stmt) if into else {}
-        return {key: ref for key, ref in into.items() if ref.text not in handed}
-
-    def handed(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
-        """The arrays outside that a statement gives to a user's function which may write them, and
-        does not in every run, by their texts; none where it writes other things outside as well.
-        Where that function calls what only the run knows, they cannot be its arguments (`lent`)."""
-        call = getattr(stmt, "value", None)
-        if not isinstance(call, ir.Call) or not _is_read(call, self) or outputs(call, self.kinds):
-            return {}
-        effects, found = self.effects(call), dict[str, ir.Ref]()
-        assert effects is not None
-        actuals = self.bind(call) if effects.written and (self.hands or effects.unseen) else {}
-        for formal in sorted(effects.written & actuals.keys()):
-            given = live(actuals[formal])
-            if all(map(is_unsure, self.reached(actuals[formal], "whole"))):
-                continue
-            if given is None or not _is_plain(given.obj) or self.surely(call, formal):
-                return {}
-            found[given.text] = given
-        return found
+        return self.found(n for n in self.written(stmt) if not is_unsure(n))
 
     def places(self, stmt: ir.Stmt) -> Iterator[tuple[ir.Expr, str]]:
         """What a statement writes, and how: an unknown function is asked when it is called to
@@ -383,7 +355,6 @@ class Outside:
     body: Callable[[Any], ir.Function]
     sources: Callable[[ir.Function], Sources]
     book: Any
-    hands: bool  # (see `Reading.handed`)
     written: dict[str, ir.Ref] = field(default_factory=dict)
     read: dict[str, Place] = field(default_factory=dict)
     saved: dict[str, Place] = field(default_factory=dict)  # numbers that names are given
@@ -433,7 +404,6 @@ class Outside:
             found.values,
             {**found.given, **changed},
             {**found.updated, **changed},
-            found.handed,
         )
 
     def effects(
@@ -448,18 +418,16 @@ class Outside:
         written = {**values.written}
         read = {key: ref for key, ref, *_ in self._reads(function, outer)} | {**values.read}
         ends, unsure_ends = {OUTSIDE}, set[str]()
-        unseen, handed = {**values.unseen}, {**values.handed}
+        unseen = {**values.unseen}
         places, updated = {**values.given}, {**values.updated}
         for stmt in ir.statements(function.body):
             here = outer.at(stmt)
             into, guards = here.changed_by(stmt), here.guards(stmt)
-            given = here.handed(stmt)
-            handed |= given
             written |= into
             places |= into if into and not _stores_numbers(stmt, here, function) else {}
             updated |= into if self._updates(stmt, outer) else {}
             ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
-            unsure_ends |= self._put_names(stmt, outer) if guards or given else _NONE
+            unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
             unseen |= here.found(_reached(here, stmt))
             ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
             unsure_ends |= ir.reads(stmt) if values.unsure and _calls_a_value(stmt) else _NONE
@@ -468,7 +436,6 @@ class Outside:
                 written |= callee.written
                 read |= callee.read
                 unseen |= callee.unseen
-                handed |= callee.handed
                 places |= callee.given
                 updated |= callee.updated
                 ends |= _names_given(call, callee.carried, outer)
@@ -483,9 +450,9 @@ class Outside:
         if isinstance(result, ir.Return) and result.value is not None:
             outer = outer.at(result)
             returned, held = outer.nodes(result.value), outer.elements(result.value)
-        known = (written, carried, maybe, unseen, read)
-        whole, kept = outer.found(returned), outer.found(held)
-        return OuterEffects(*known, whole, kept, functions, places, updated, handed)
+        given, kept = outer.found(returned), outer.found(held)
+        known = (written, carried, maybe, unseen, read, given, kept, functions)
+        return OuterEffects(*known, places, updated)
 
     def _values(self, function: ir.Function, sources: Sources) -> dict[int, ir.Ref]:
         """The functions that are values in a function or in those that it calls, whoever calls
@@ -517,7 +484,6 @@ class Outside:
                         {**found.read, **made.read},
                         given={**found.given, **made.given},
                         updated={**found.updated, **made.updated},
-                        handed={**found.handed, **made.handed},
                     )
         return found
 
@@ -526,7 +492,6 @@ class Outside:
         known["effects"] = lambda call: _without_stacks(call, sources.effects(call))
         known["idle"] = _NONE  # (what only may be written unseen carries nothing out)
         known["roots"] = self.roots
-        known["hands"], known["surely"] = self.hands, self._surely_writes
         outer = OuterSources(**known, effects_outside=lambda call: self.of_call(call, sources))
         return outer.follow(function)
 
@@ -567,21 +532,17 @@ class Outside:
         varied: Callable[[], frozenset[str]],
         sources: Sources,
         restores: bool,
-        given_back: bool,
-        fresh: Callable[[ir.Ref], str],
+        given_back: bool = False,
     ) -> ir.Function:
         """Refuse what a function that is differentiated does with outer objects, where that cannot
         be right; `restores`: in reverse mode, which must restore what is written; `given_back`:
         its caller takes what it gives for memory of its own. Gives the function, which asks
-        whether what an unknown function gave is memory outside, and hands views on that nothing
-        writes, by `fresh` names.
+        whether what an unknown function gave is memory outside.
 
         before::                        after::
             a = nx.asarray(x)               a = nx.asarray(x)
             a[0] = v                        require_not_held(a, BACKENDS)
                                             a[0] = v
-            y = may_write(A, v)             A_view = read_only(A)
-                                            y = may_write(A_view, v)
         """
         for stmt in ir.statements(function.body):
             _refuse_unknown_code(stmt, sources)
@@ -598,7 +559,7 @@ class Outside:
                 if (into or not reached) and name in varied():
                     _refuse_unseen_function(stmt)
                     _refuse_found_again(function, into, varied())
-                    raise _carried_out(name, into, function, stmt)
+                    raise self._carried_by(stmt, outer, _carried_out(name, into, function, stmt))
         unseen = self._written_unseen(function, outer, varied)
         written = arrays_of(without_tables({**found.written, **unseen}, found.written))
         self.touched |= {**written, **arrays_of(found.read)}
@@ -611,12 +572,9 @@ class Outside:
         def asking(stmt: ir.Stmt) -> ir.Instead:
             guards = outer.at(stmt).guards(stmt, given_back)
             asked = isinstance(stmt, ir.Return) or self._put_names(stmt, outer) & varied()
-            if not asked:
+            if not guards or not asked:
                 return None
-            stmt, *views = _with_views(stmt, outer.at(stmt).handed(stmt), fresh)
-            if not guards and not views:
-                return None
-            return (*(ir.Do(guard, stmt.origin) for guard in guards or ()), *views, stmt)
+            return (*(ir.Do(guard, stmt.origin) for guard in guards), stmt)
 
         return ir.with_body(function, ir.rewrite(function.body, asking))
 
@@ -624,20 +582,13 @@ class Outside:
         self, function: ir.Function, outer: OuterSources, varied: Callable[[], frozenset[str]]
     ) -> dict[str, ir.Ref]:
         """What unknown functions may write that are given nothing with derivatives: they are called
-        as they are, and nobody asks what they write. So are those that what is handed on may be
-        written by."""
+        as they are, and nobody asks what they write."""
         found: dict[str, ir.Ref] = {}
         for stmt in ir.statements(function.body):
             here = outer.at(stmt)
             unseen = here.found(_reached(here, stmt))
-            handed = here.handed(stmt)
-            if handed and self._put_names(stmt, outer).isdisjoint(varied()):
-                found |= {node(ref.obj): ref for ref in handed.values()}
             for call in _user_calls(stmt, outer):
-                callee = self.of_call(call, outer)
-                unseen |= callee.unseen
-                if _names_given(call, callee.unsure, outer).isdisjoint(varied()):
-                    found |= callee.handed
+                unseen |= self.of_call(call, outer).unseen
             if unseen and ir.reads(stmt).isdisjoint(varied()):
                 found |= unseen
         return {sure(node): ref for node, ref in found.items()}
@@ -729,13 +680,22 @@ class Outside:
             found |= _params_reaching(ends, self._flow[obj], function) - {name}
         return frozenset(found)
 
-    def _surely_writes(self, call: ir.Call, formal: str) -> bool:
-        """Whether a user's function writes one of its parameters itself, whichever way it goes."""
-        for stmt in self.body(_fn(call).obj).body:
-            target = stmt.target if isinstance(stmt, ir.Store | ir.Update) else None
-            if target is not None and formal in base_names(target):
-                return True
-        return False
+    def _carried_by(
+        self, stmt: ir.Stmt, sources: Sources, refusal: UnsupportedError
+    ) -> UnsupportedError:
+        """The refusal of a statement, with what is known of the functions that it calls: whether
+        one writes a parameter whichever way it goes, and whether what is called shows late."""
+        calls = [(call, sources.effects(call)) for call in _user_calls(stmt, sources)]
+        refusal.surely = not calls or any(
+            effects is not None and self._surely_writes(call, effects.written)
+            for call, effects in calls
+        )
+        refusal.late = any(effects is not None and bool(effects.unseen) for _, effects in calls)
+        return refusal
+
+    def _surely_writes(self, call: ir.Call, formals: frozenset[str]) -> bool:
+        targets = (getattr(stmt, "target", None) for stmt in self.body(_fn(call).obj).body)
+        return any(isinstance(t, ir.Index) and ir.names_in(t.base) & formals for t in targets)
 
     def _updates(self, stmt: ir.Stmt, sources: Sources) -> bool:
         """Whether a statement that writes may do that in place, and not only by stores of items
@@ -797,36 +757,6 @@ class Outside:
             for call in _user_calls(stmt, outer):
                 for key, ref in self.of_call(call, outer).returned.items():
                     yield sure(key), ref, at, key.endswith(LATER)
-
-
-def _with_views(
-    stmt: ir.Stmt, handed: Mapping[str, ir.Ref], fresh: Callable[[ir.Ref], str]
-) -> tuple[ir.Stmt, ...]:
-    """A statement that hands outer arrays on as views which cannot be written, and after it those
-    that make the views."""
-    if not handed:
-        return (stmt,)
-    names = {text: ir.Var(fresh(ref)) for text, ref in handed.items()}
-
-    def viewed(part: ir.Expr) -> ir.Expr:
-        known = live(part)
-        return part if known is None or known.text not in names else names[known.text]
-
-    call = getattr(stmt, "value", None)
-    assert isinstance(call, ir.Call)
-    args = tuple(map(viewed, call.args))
-    kwargs = tuple((name, viewed(part)) for name, part in call.kwargs)
-    made = dataclasses.replace(call, args=args, kwargs=kwargs)
-    views = (
-        ir.Assign(names[text].name, ir.Call(_READ_ONLY, (ref,)), stmt.origin)
-        for text, ref in handed.items()
-    )
-    return (ir.replaced(stmt, value=made), *views)
-
-
-def _is_plain(obj: Any) -> bool:
-    """Whether an object is an array of numbers of NumPy's own class."""
-    return type(obj) is np.ndarray and obj.dtype.kind in "biufc"
 
 
 def _goes_through_what_it_is_given(function: ir.Function) -> bool:

@@ -160,10 +160,17 @@ def still_means(looked: Looked) -> bool:
 def is_namespace(obj: Any) -> bool:
     """Whether what hangs on an object is its for good: the functions of a module, the methods
     of a class or of one of SciPy's distributions."""
-    if isinstance(obj, types.ModuleType) or inspect.isclass(obj):
+    if isinstance(obj, types.ModuleType) or inspect.isclass(obj) or _stands_for_module(obj):
         return True
     of_scipy = type(obj).__module__.startswith("scipy.stats")
     return of_scipy and not hasattr(obj, "dist")  # (that holds parameters, which may be others)
+
+
+def _stands_for_module(obj: Any) -> bool:
+    """Whether an object of another class was put in the place of a module, which it is asked for
+    what is imported from."""
+    asked = hasattr(type(obj), "__getattr__")
+    return asked and any(obj is module for module in tuple(sys.modules.values()))
 
 
 def live_attribute(obj: Any, name: str) -> Any:
@@ -176,6 +183,8 @@ def live_attribute(obj: Any, name: str) -> Any:
         looked[id(obj), name] = live_attribute, (obj, name), found
     if isinstance(obj, types.ModuleType):
         note_name(vars(obj), name, found)
+    elif _stands_for_module(obj):
+        note_data((id(obj), name), lambda: getattr(obj, name, ABSENT) is found)
     return found
 
 

@@ -89,6 +89,7 @@ from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
 from ..rules.ruled import ForeignBook, lower_ruled
 from ..runtime import is_stored
+from .handing import with_views
 from .lending import is_read
 from .table import current, passes
 
@@ -124,7 +125,7 @@ class Builder:
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
-        self.outside = Outside(self.body, self._sources_of, self.book, reading.handed)
+        self.outside = Outside(self.body, self._sources_of, self.book)
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
@@ -142,6 +143,7 @@ class Builder:
             reading = self.reading
             how = (reading.managers, reading.namespace)
             found = lower_ruled(fn, self.book, *how, cells=reading.cells)
+            found = with_views(found, reading.handed)
             run.made = found.function
             return found
 
@@ -751,13 +753,7 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         given_back = function.name == self._exposed
         context.numbers = self.outside.numbers
-
-        def view(outer: ir.Ref) -> str:
-            wanted = f"{outer.text.rpartition('.')[2]}_view"
-            return context.fresh(wanted, context.kind_of(outer), temporary=True)
-
-        sources = context.sources()
-        asking = self.outside.check(function, varied, sources, restores, given_back, view)
+        asking = self.outside.check(function, varied, context.sources(), restores, given_back)
         if restores and self.outside.numbers.boxes:
             asking = outer_numbers_named(asking, context)
         return lowered if asking is function else dataclasses.replace(lowered, function=asking)

@@ -44,6 +44,7 @@ from ..rules.book import RuleBook, default_book
 from ..rules.ruled import ForeignBook, lower_ruled, refuse_unwrapped
 from ..runtime.standard import is_mirror
 from .builder import Builder
+from .handing import can_be_handed, with_views
 from .lending import (
     Moving,
     cells_between,
@@ -335,7 +336,8 @@ def _read(asked: Asked, request: Request) -> Derived:
                 longer = reading.longer(refusal.needs)
                 needs = refusal.needs if longer is not None else "lending"
                 longer = longer or _lending(asked.function, refusal, reading, request)
-                longer = longer or _handing(shorter.get("lending", refusal), reading)
+                outer = refusal if refusal.outer else shorter.get("lending", refusal)
+                longer = longer or _handing(outer, reading)
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
                 shorter.setdefault(needs, refusal)
@@ -349,17 +351,21 @@ def _lending(
     calls the derivative cannot change them as well."""
     if request.exposed or request.mode == "callee" or not isinstance(fn, types.FunctionType):
         return None
+    if refusal.late:
+        return None
     found = lent_names(fn, refusal.outer) if refusal.outer else ()
     lent = tuple(dict.fromkeys((*reading.lent, *found)))
     return replace(reading, lent=lent) if lent != reading.lent else None
 
 
 def _handing(refusal: UnsupportedError, reading: Reading) -> Reading | None:
-    """The reading in which outer arrays that are given to what may write them are only read."""
-    arrays = bool(refusal.outer) and all(type(obj) is np.ndarray for obj in refusal.outer)
-    if reading.handed or not arrays:
+    """The reading in which outer arrays that may be changed, and are not in every run, are only
+    read."""
+    known = {id(obj) for obj in reading.handed}
+    new = tuple(obj for obj in refusal.outer if can_be_handed(obj) and id(obj) not in known)
+    if refusal.surely or not new:
         return None
-    return replace(reading, lent=(), handed=True)
+    return replace(reading, lent=(), handed=(*reading.handed, *new))
 
 
 def _spoken(
@@ -391,7 +397,7 @@ def _derive(
     with current().stage("lowered") as run:
         used = default_book() if book is None else book
         how = (reading.managers, reading.namespace, reading.lent, reading.cells)
-        lowered = lower_ruled(fn, used, *how)
+        lowered = with_views(lower_ruled(fn, used, *how), reading.handed)
         if request.target == "cupy-fused":
             refuse_unfused(lowered.scope)
         cuts = cuts_made()
