@@ -42,6 +42,7 @@ from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.leaves import Reach
 from ..rules.book import RuleBook, default_book
 from ..rules.ruled import ForeignBook, lower_ruled, refuse_unwrapped
+from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
 from .builder import Builder
 from .handing import can_be_handed, with_views
@@ -317,11 +318,14 @@ def _programs(
 def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
     specialized = not request.awaits_types
+    what = id(asked.function), request.mode, request.wrt
+    known, handed = _HANDED.get(what, (None, ()))
     reading = Reading(
         namespace=request.namespace,
         by_identity=request.by_identity,
         specialized=specialized,
         looked_up=request.looked_up,
+        handed=handed if known is asked.function else (),
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
@@ -341,6 +345,8 @@ def _read(asked: Asked, request: Request) -> Derived:
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
                 shorter.setdefault(needs, refusal)
+                if longer.handed != reading.handed:
+                    _HANDED.put(what, (asked.function, longer.handed))
                 reading = longer
 
 
@@ -356,6 +362,10 @@ def _lending(
     found = lent_names(fn, refusal.outer) if refusal.outer else ()
     lent = tuple(dict.fromkeys((*reading.lent, *found)))
     return replace(reading, lent=lent) if lent != reading.lent else None
+
+
+# What was handed on in the latest readings of functions, by their ids: their other forms begin so.
+_HANDED: Recent[Any, tuple[Any, tuple[Any, ...]]] = Recent(64)
 
 
 def _handing(refusal: UnsupportedError, reading: Reading) -> Reading | None:
