@@ -29,6 +29,24 @@ def shifted(x, shift=None, mode="same", flag=False):
     return np.sum(np.cos(y), axis=0)[0]
 
 
+def without_a_number(x, tol=None):
+    if tol == -1:
+        return np.sum(x) / tol
+    elif tol == 0 or tol in (1.5, "none"):
+        return np.sum(np.sqrt(x))
+    if tol is not True and tol != 2.0:
+        tol = 0.5
+    return np.sum(x**2) * tol
+
+
+def test_none_is_no_number():
+    gradient = tl.grad(without_a_number)
+    assert np.allclose(gradient(VECTOR), VECTOR)
+    assert "if " not in code(gradient) and "sqrt" not in code(gradient)
+    assert np.allclose(gradient(VECTOR, -1), -1.0)
+    assert np.allclose(gradient(VECTOR**2, 0), 0.5 / np.abs(VECTOR))
+
+
 CALLS = [
     (VECTOR,),
     (MATRIX,),

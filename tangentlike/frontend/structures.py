@@ -41,7 +41,7 @@ from ..ir.nodes import LIKE_ARRAYS
 from ..pytree import leaves
 from ..runtime.containers import is_frozen
 from .owners import is_machinery, is_pythons
-from .resolve import note_class
+from .resolve import note_class, once_a_reading
 
 # Attributes of arrays that have no derivative, unlike a field of the same name.
 QUERIES_OF_ARRAYS = LAYOUT_ATTRIBUTES | {"flags", "device"}
@@ -398,14 +398,17 @@ OF_NAMEDTUPLES = frozenset(vars(collections.namedtuple("_Any", "")))
 _MAKING = ("__init__", "__post_init__")
 
 
-def _stores(cls: type) -> Iterator[tuple[str, str]]:
+@once_a_reading
+def _stores(cls: type) -> tuple[tuple[str, str], ...]:
     """The attributes that methods of a class assign, each with the method."""
+    found: list[tuple[str, str]] = []
     for base in cls.__mro__:
         for name, value in vars(base).items():
             fn = value.fget if isinstance(value, property) else value
             code = getattr(fn, "__code__", None)
             if isinstance(code, types.CodeType):
-                yield from ((name, attribute) for attribute in _stored(code))
+                found += ((name, attribute) for attribute in _stored(code))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -269,11 +269,13 @@ class _Decided(ir.Rewriter):
         return self._equals(self.kind(left), right.value)
 
     def _equals(self, kind: Kind, constant: Any) -> bool | None:
-        """Whether an argument is a constant string or truth value."""
+        """Whether an argument is a constant string, truth value or number; None is none of them."""
+        if kind == NOTHING:
+            return False
         if kind.exact is not None and kind.exact.value is not None:
             if isinstance(constant, (str, bool)):
                 return type(value := self._value(kind)) is type(constant) and value == constant
-        elif isinstance(constant, str) and (kind == NOTHING or _is_plain_number(kind)):
+        elif isinstance(constant, str) and _is_plain_number(kind):
             return False
         return None
 
