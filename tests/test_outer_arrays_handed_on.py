@@ -97,18 +97,16 @@ def in_a_branch(x: Any) -> Any:
 
 
 class Filter:
-    """A Kalman filter of the textbooks, with a field that nothing is known of at first."""
+    """A Kalman filter of the textbooks."""
 
     def __init__(self, n: int) -> None:
         self.state, self.gain, self.decay = np.zeros(n), np.eye(n), np.ones(n)
-        self.last = np.array([[None] * n]).T
 
     def predict(self) -> None:
         self.state = self.decay * self.state
         self.gain = self.gain * self.decay
 
     def update(self, z: Any) -> None:
-        self.last = z * 1.0
         self.state += self.gain @ (z - self.state)
 
 
@@ -118,7 +116,7 @@ def in_a_field(x: Any) -> Any:
     for k in range(2):
         f.predict()
         f.update(x * (k + 1.0))
-    return np.sum(f.state**2) + np.sum(f.last)
+    return np.sum(f.state**2)
 
 
 def where_it_writes(x: Any) -> Any:

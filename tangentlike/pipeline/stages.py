@@ -335,7 +335,10 @@ def _read(asked: Asked, request: Request) -> Derived:
                 asked.cuts.again()
         with noting() as meanings, recording(), cutting(asked.cuts, asked.read):
             try:
-                return _derive(asked.function, request, asked.book, meanings, reading)
+                made = _derive(asked.function, request, asked.book, meanings, reading)
+                if reading.handed:
+                    _HANDED.put(what, (asked.function, reading.handed))
+                return made
             except UnsupportedError as refusal:
                 longer = reading.longer(refusal.needs)
                 needs = refusal.needs if longer is not None else "lending"
@@ -345,8 +348,6 @@ def _read(asked: Asked, request: Request) -> Derived:
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
                 shorter.setdefault(needs, refusal)
-                if longer.handed != reading.handed:
-                    _HANDED.put(what, (asked.function, longer.handed))
                 reading = longer
 
 

@@ -166,7 +166,7 @@ def adjoint_dtype(x: Any) -> Any:
     Raises `TypeError` where the array has fields: its adjoint would have as many; and where it
     is one of objects: what these are is not followed.
     """
-    if x.dtype.kind == "O" and any(item is not None for item in x.flat):
+    if x.dtype.kind == "O" and x.ndim:  # (NumPy makes one of rank 0 where it is given None)
         raise TypeError(
             "an array of objects carries derivatives: use a list of arrays, or an array of numbers "
             "(dtype=float)"
