@@ -116,7 +116,7 @@ class UnsupportedError(TangentlikeError):
     of_names = False  # whether it is about what only adjoints by name assume of a call
     method = ""  # the name that it takes for the method of an array or a container
     outer: tuple[Any, ...] = ()  # objects outside of the function whose changes refuse it
-    surely = False  # whether every run changes them that comes to the place
+    surely = True  # whether they are changed by name, or in every run that comes to the place
     late = False  # whether what may change them is known only when it runs
 
     calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out

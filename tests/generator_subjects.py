@@ -110,6 +110,11 @@ UNKNOWN = Subject(
         # objects of which only the run knows the class: what they compute after they were changed
         ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "q, r = p.both", "<X> = 0.3 * q * np.tanh(r)"),
         ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<Y> = 0.1 * np.sum(p.twice * <W>)"),
+        # their methods may be named like those of containers and of arrays
+        ("p = WRITERS['m'](<V>)", "p.update(<W>)", "<X> = p.v * 0.5"),
+        ("p = WRITERS['m'](<V>)", "p.append(<S>)", "p.clear()", "<X> = p.get(<W>)"),
+        ("p = WRITERS['m'](<V>)", "q = p.pop(<S>)", "<X> = q + 0.5 * p.v"),
+        ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = p.v + p.kept", "<Y> = 0.1 * sum(p.kept)"),
     ),
     (
         (
@@ -120,7 +125,15 @@ UNKNOWN = Subject(
             "class Grown:\n    def __init__(self, v):\n        self.v = v\n\n"
             "    @property\n    def both(self):\n        return self.v * 2.0, self.v\n\n"
             "    @property\n    def twice(self):\n        return self.v * 2.0\n\n"
-            "    def grow(self, c):\n        self.v = self.v * c\n\n\n"
+            "    def grow(self, c):\n        self.v = self.v * c\n\n"
+            "    def update(self, w):\n        self.v = np.tanh(self.v * w)\n\n"
+            "    def append(self, c):\n        self.v = self.v + c\n\n"
+            "    def clear(self):\n        self.v = self.v * 0.5\n\n"
+            "    def get(self, w):\n        return self.v * w\n\n"
+            "    def pop(self, c):\n        self.v = self.v * c\n        return self.v * 0.3\n\n"
+            "    @property\n    def kept(self):\n"
+            "        if getattr(self, '_kept', None) is None:\n            self._kept = np.sin(self.v)\n"
+            "        return self._kept\n\n\n"
             "WRITERS = {'f': halves_first, 'o': Asked(), 'm': lambda v: Grown(v)}\n",
         ),
     ),

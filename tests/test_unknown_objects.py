@@ -679,10 +679,14 @@ class Changed:
         return np.sum(self.p**2)
 
     @property
-    def size(self):
+    def energy(self):
         if self.known is None:
             self.known = np.sum(self.p**2)
         return self.known
+
+    @property
+    def size(self):
+        return np.sum(self.p**2)
 
 
 def given_an_object(x, changed):
@@ -721,15 +725,23 @@ def computed_when_it_is_read(x, cls=Changed):
     changed, total = given_an_object(x, cls()), 0.0
     for z in (0.5, 1.5):
         changed.update(z)
-        total += changed.size * changed.size
+        total += changed.energy * changed.energy
     return total
+
+
+def of_a_size(x, cls=Changed):
+    changed = given_an_object(x, cls())
+    return changed.size * changed.size
 
 
 @pytest.mark.parametrize(
     "f",
     [
-        *(of_a_class_that_is_given, that_gives_something, with_a_number_for_a_type, in_rounds),
-        computed_when_it_is_read,
+        *(of_a_class_that_is_given, with_a_number_for_a_type, in_rounds, computed_when_it_is_read),
+        pytest.param(that_gives_something, marks=pytest.mark.xfail(raises=tl.UnsupportedError)),
+        pytest.param(  # (taken for that of an array: the derivative is 0)
+            of_a_size, marks=pytest.mark.xfail(strict=True, reason="`size` of an unknown class")
+        ),
     ],
 )
 def test_methods_with_names_of_those_of_containers_change_their_object(f):

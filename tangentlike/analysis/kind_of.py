@@ -93,7 +93,6 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.frozenset: SET,
     builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
-    builtins.slice: Kind("other", cls=slice),
     collections.defaultdict: Kind("dict", cls=collections.defaultdict),
     runtime.ExplicitDefaults: Kind("dict", cls=collections.defaultdict),
     collections.OrderedDict: Kind("dict"),
@@ -297,6 +296,10 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     if is_replace(obj) and call.args:
         of = kind_of(call.args[0], kinds, book)
         return Kind("object", cls=of.cls) if of.cls is not None else UNKNOWN
+    if obj is slice:  # (bounds that carry derivatives are refused where they are read)
+        bounds = [kind_of(arg, kinds, book) for arg in call.args]
+        whole = all(kind.integer or kind == NONE for kind in bounds) and not call.kwargs
+        return Kind("other", cls=slice) if whole else UNKNOWN
     known = _BUILTIN_KINDS.get(obj) if _hashable(obj) else None
     if obj is len and len(call.args) == 1:
         rows = index_kind(

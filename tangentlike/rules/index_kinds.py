@@ -145,6 +145,8 @@ def is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
     """Whether a part of a key is an integer, a slice, None or an ellipsis."""
     if isinstance(part, ir.Slice) or part in _KEEPING:
         return True
+    if isinstance(part, ir.Const):
+        return type(part.value) is int
     kind = kind_of(part)
     return kind.integer or kind.cls is slice
 

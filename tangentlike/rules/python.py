@@ -62,11 +62,12 @@ def subtract(y, a, b):
 
 
 def _repeated(call: ir.Call, kind_of: KindOf) -> Kind:
-    """`*` repeats a list, everything else is arithmetic."""
+    """`*` repeats a list (not a float times: an array is meant), everything else is arithmetic."""
     kinds = [kind_of(arg) for arg in call.args[:2]]
     for one, two in zip(kinds, kinds[::-1], strict=True):  # (one if it is `mul(*pair)`)
         if one.form in ("list", "tuple") and two.form == "number":
-            return Kind(one.form, item=one.item)
+            is_count = two.dtype not in ("float", "complex")
+            return Kind(one.form, item=one.item) if is_count else UNKNOWN
     return elementwise(call, kind_of)
 
 

@@ -592,7 +592,13 @@ def extremum_accumulate(y, array, axis=0, dtype=None):
         array_bar = untake_along_axis(y_bar, array, places, axis)
 
 
-@rule(np.add.reduceat, kind=first)
+def _of_same_rank(call, kind_of):
+    kind = kind_of(call.args[0])
+    dtype = "int" if kind.dtype == "bool" else kind.dtype
+    return Kind("array", dtype, None if kind.rank is None else (None,) * kind.rank)
+
+
+@rule(np.add.reduceat, kind=_of_same_rank)
 def add_reduceat(y, array, indices, axis=0, dtype=None):
     if dtype is None:
         y_dot = np.add.reduceat(array_dot, indices, axis=axis)

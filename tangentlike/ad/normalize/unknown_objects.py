@@ -407,7 +407,8 @@ def _containers_checked(
 def _made_as_containers(function: ir.Function) -> frozenset[str]:
     """The names of what is made here as a deque, or a dict of a class of Python's."""
     statements = list(ir.statements(function.body))
-    bound = Counter(name for stmt in statements for name in ir.binds(stmt))
+    changed = (stmt for stmt in statements if not isinstance(stmt, ir.Update))  # (`q += [v]`)
+    bound = Counter(name for stmt in changed for name in ir.binds(stmt))
     made: Counter[str] = Counter()
     for stmt in statements:
         match stmt:

@@ -218,13 +218,15 @@ class Masks:
         if before is None or not self.adjoints.aliases.has_variable(name):
             return
         if self.fragility.worth_masking(name, key):
-            mask: ir.Expr = key
+            mask, parts = key, self._parts(key)
             if not self._same_shape(key, name):
+                if self.context.kind_of(key).dtype == "bool":  # (of rows; `np.where`'s of columns)
+                    parts = frozenset()
                 helper = self.context.helper("places_taken")
                 mask = ir.Call(helper, (self.adjoints.bar(name), as_value(key)))
             least = least_worth_masking(key, self.context)
             # (A key that is no condition takes an entry, if there is one.)
-            self.add(name, before, Mask(mask, least, self._parts(key), least == SILENT), stmt)
+            self.add(name, before, Mask(mask, least, parts, least == SILENT), stmt)
 
     def _parts(self, mask: ir.Expr) -> frozenset[Part]:
         """A condition or a key into an array, where it means the same in all of a round."""

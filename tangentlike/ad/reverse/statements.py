@@ -651,7 +651,6 @@ def _name_of(target: ir.Expr) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-
 # Sums over broadcast axes, written out where it is known which they are.
 
 _NEG = ir.Ref("-", operator.neg)
