@@ -167,10 +167,10 @@ def operation_class(call: ir.Call, partial: ir.Expr, context: Context) -> int:
                 return PRODUCT if p >= 1 else SINGULAR
     if getattr(call.fn, "obj", None) is np.reciprocal or any(map(_divides, ir.walk(partial))):
         return SINGULAR
-    return LINEAR if context.kind_of(partial).discrete or _is_settled(partial) else PRODUCT
+    return LINEAR if context.kind_of(partial).discrete or _is_stated(partial) else PRODUCT
 
 
-def _is_settled(partial: ir.Expr) -> bool:
+def _is_stated(partial: ir.Expr) -> bool:
     """Whether a partial derivative is made of numbers that the text states."""
     outer = (p.obj for p in ir.walk(partial) if isinstance(p, ir.Ref))
     return not ir.names_in(partial) and all(map(callable, outer))

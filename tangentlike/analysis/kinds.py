@@ -75,13 +75,12 @@ def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
     parts = [part for p in function.params if p.default is not None for part in ir.walk(p.default)]
     if not fact(forms, function).isdisjoint((complex, str, *_COMPLEX_PARTS)):
         parts += ir.walk_block(function.body)
-    keys = collections.Counter(key for part in parts for key in _keys(part))
-    texts = collections.Counter(part for part in parts if isinstance(part, ir.Const))
-    dict_keys = {key for key, count in keys.items() if count == texts[key]}
-    return any(
-        _makes_complex(part) and not (isinstance(part, ir.Const) and part in dict_keys)
-        for part in parts
-    )
+    found = [part for part in parts if _makes_complex(part)]
+    texts = [part for part in found if isinstance(part, ir.Const) and isinstance(part.value, str)]
+    if len(texts) < len(found):
+        return True
+    keys = (key for part in parts for key in _keys(part))
+    return bool(texts) and bool(collections.Counter(texts) - collections.Counter(keys))
 
 
 def _keys(expr: ir.Expr) -> list[ir.Const]:

@@ -350,10 +350,9 @@ class Regions:
 
     def is_bound_once(self, name: str) -> bool:
         """Whether a name has one value in all of the function."""
-        if name in self.facts.function.param_names:
-            return not self.facts.definitions.get(name)
         made = self.facts.single(name)
-        return made is not None and self.facts.block_of(made) == ROOT
+        at_root = made is not None and self.facts.block_of(made) == ROOT
+        return at_root or self.facts.is_given(name)
 
     # --------------------------------------------------------------------------------- loops
 

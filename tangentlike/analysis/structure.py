@@ -155,12 +155,16 @@ class Structure:
             return None
         return found[0]
 
+    def is_given(self, name: str) -> bool:
+        """Whether a name is a parameter that no statement binds."""
+        return name in self.function.param_names and not self.definitions.get(name)
+
     def lasts_a_round(self, name: str) -> bool:
         """Whether a name has one value in all of a round of the block it lives in: one statement
         there binds it, before it is read."""
         made = self.single(name)
         if made is None:
-            return name in self.function.param_names and not self.definitions.get(name)
+            return self.is_given(name)
         home = self.block_of(made)
         return home == ROOT or (self.home[name] == home and self.is_local(name, home))
 

@@ -6,7 +6,7 @@ import builtins
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from .. import rules
@@ -42,14 +42,17 @@ def places_of(
     error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]
 ) -> list[Place]:
     """The user's places that an exception came through, by its frames, outside in."""
-    files = {f.__code__.co_filename for f in functions}
-    places, step = [], error.__traceback__
+    found = (origins.get(line) for _, line in _steps(error, functions))
+    return [origin.place for origin in found if origin is not None]
+
+
+def _steps(error: BaseException, functions: Sequence[Any]) -> Iterator[tuple[CodeType, int]]:
+    """The code and the line of each frame of the text that an exception came through."""
+    files, step = {f.__code__.co_filename for f in functions}, error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename in files:
-            origin = origins.get(step.tb_lineno)
-            places += [] if origin is None else [origin.place]
+            yield step.tb_frame.f_code, step.tb_lineno
         step = step.tb_next
-    return places
 
 
 def writes_what_it_was_handed(
@@ -59,17 +62,14 @@ def writes_what_it_was_handed(
     handed on as one that is only read."""
     if not isinstance(error, ValueError) or "read-only" not in str(error):
         return None
-    files, step = {f.__code__.co_filename for f in functions}, error.__traceback__
-    while step is not None:
-        code = step.tb_frame.f_code
-        if code.co_filename in files and "read_only" in (*code.co_names, *code.co_freevars):
-            origin = origins.get(step.tb_lineno)
+    for code, line in _steps(error, functions):
+        if "read_only" in (*code.co_names, *code.co_freevars):
+            origin = origins.get(line)
             return UnsupportedError(
                 "an array that is defined outside of the function is given to what writes it here",
                 None if origin is None else origin.place,
                 "Pass it as an argument of the function that you derive, or give a copy of it.",
             )
-        step = step.tb_next
     return None
 
 

@@ -190,7 +190,7 @@ def _holds_floats(facts: Facts, name: str) -> bool:
     kind = facts.kind(name)
     item = kind.whole_item if kind.form == "list" else None
     if item is None or item.dtype != "float":
-        return None
+        return _known(None)
     is_array = item.form == "array" and item.rank is not None
     return _known(item.form == "number" or is_array or None)
 

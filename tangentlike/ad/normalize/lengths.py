@@ -71,9 +71,7 @@ class Changes:
         return bool(changed) and (self._is_made(name) or all(map(self._is_made, changed)))
 
     def _has_one_value(self, name: str) -> bool:
-        return self._is_made(name) or (
-            name in self.function.param_names and not self.facts.definitions.get(name)
-        )
+        return self._is_made(name) or self.facts.is_given(name)
 
     def _is_made(self, name: str) -> bool:
         match getattr(self.facts.single(name), "value", None):

@@ -64,7 +64,7 @@ class Masks:
         mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
         silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
         chosen = {**_selections(stmt, self.context), **self._reduced(stmt)}
-        selected = {name: Mask(inner) for name, inner in chosen.items()}
+        selected = {n: Mask(inner, parts=self._parts(inner)) for n, inner in chosen.items()}
         selected |= {name: Mask(inner, SILENT) for name, inner in silent.items()}
         selected |= self._picked(stmt, chain)
         if mask == NOWHERE:
@@ -166,7 +166,7 @@ class Masks:
             self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.expr.items))
             self.adjoints.masks[name] = Mask(ir.Display("tuple", (ir.Var(index),)), mask.least)
             return
-        parts = before.parts | (mask.parts or self._parts(mask.expr))
+        parts = before.parts | mask.parts
         if _are_everything(parts):
             return
         word = "selected"

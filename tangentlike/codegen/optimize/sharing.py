@@ -217,7 +217,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
 
 
 _INVERSES = (np.linalg.inv, np.linalg.solve, np.linalg.pinv)
-_OF_DISTRIBUTIONS = words("pdf cdf sf logpdf logcdf logsf ppf isf logsumexp softmax log_softmax")
+_OF_SCIPY = words("pdf cdf sf logpdf logcdf logsf ppf isf logsumexp softmax log_softmax")
 _FLOATS = words("ratio_or_zero transposed_inverse power_slope log_or_zero exp_of_difference")
 
 
@@ -230,7 +230,7 @@ def _makes_floats(obj: object) -> bool:
     """Whether a function gives floats for whatever it takes, as `np.exp` does."""
     if runtime_name(obj) in _FLOATS or any(obj is inverse for inverse in _INVERSES):
         return True
-    if getattr(obj, "__name__", "") in _OF_DISTRIBUTIONS and package_of(obj) == "scipy":
+    if getattr(obj, "__name__", "") in _OF_SCIPY and package_of(obj) == "scipy":
         return True
     if not isinstance(obj, np.ufunc) or obj.nout != 1:
         return False
