@@ -15,7 +15,7 @@ import pytest
 import tangentlike as tl
 
 scipy_signal = pytest.importorskip("scipy.signal")
-medfilt = scipy_signal.medfilt
+wiener = scipy_signal.wiener
 
 X = np.array([1.0, 3.0, 2.0, 5.0])
 
@@ -24,7 +24,7 @@ X = np.array([1.0, 3.0, 2.0, 5.0])
 
 
 def smoothed(x):
-    return np.sum(medfilt(x))
+    return np.sum(wiener(x))
 
 
 def through(x):
@@ -44,7 +44,7 @@ def in_a_comprehension(x):
 
 
 def applied(f, r):
-    return np.sum(medfilt(f(r)))
+    return np.sum(wiener(f(r)))
 
 
 def applied_through(f, r):
@@ -72,7 +72,7 @@ def of_starred_arguments(x):
 
 class Layer:
     def forward(self, x):
-        return medfilt(x)
+        return wiener(x)
 
 
 class Net:
@@ -98,7 +98,7 @@ def of_an_object_made_inside(x):
 
 
 def write_entry(x, out):
-    out[0] = np.sum(medfilt(x))
+    out[0] = np.sum(wiener(x))
 
 
 def write_through(x, out):
@@ -112,7 +112,7 @@ def of_an_entry(x):
 
 
 def write_item(x, d):
-    d["a"] = np.sum(medfilt(x))
+    d["a"] = np.sum(wiener(x))
 
 
 def write_item_through(x, d):
@@ -130,7 +130,7 @@ class Box:
 
 
 def write_attribute(x, o):
-    o.v = np.sum(medfilt(x))
+    o.v = np.sum(wiener(x))
 
 
 def write_attribute_through(x, o):
@@ -166,7 +166,7 @@ def test_what_looked_like_it_is_differentiated() -> None:
 
 def array_or_integer(x, flag):
     if flag:
-        return medfilt(x)
+        return wiener(x)
     return 0
 
 
@@ -180,7 +180,7 @@ def integer(x, flag):
 
 def number_or_none(x, flag):
     if flag:
-        return np.sum(medfilt(x))
+        return np.sum(wiener(x))
     return None
 
 
@@ -195,7 +195,7 @@ def none(x, flag):
 
 def named(x, flag):
     if flag:
-        return "a", medfilt(x)
+        return "a", wiener(x)
     return "b", 0
 
 
@@ -211,7 +211,7 @@ def a_pair(x, flag):
 def rebound(x, flag):
     n = 0
     if flag:
-        n = medfilt(x)[0]
+        n = wiener(x)[0]
     return n
 
 
@@ -226,7 +226,7 @@ def rebound_number(x, flag):
 def items(x, flag):
     out = []
     if flag:
-        out.append(medfilt(x))
+        out.append(wiener(x))
     return out
 
 
@@ -257,7 +257,7 @@ def test_what_a_call_may_reach_raises_there_and_only_there(loss: Callable[..., A
 
 def fill(buf, x, flag):
     if flag:
-        buf[:] = medfilt(x)
+        buf[:] = wiener(x)
     return np.sum(x)
 
 
@@ -278,7 +278,7 @@ class Filled:
 
     def fill(self, x, flag):
         if flag:
-            self.buf[:] = medfilt(x)
+            self.buf[:] = wiener(x)
         return np.sum(x)
 
     def through(self, x, flag):
@@ -304,7 +304,7 @@ def test_what_was_cut_out_may_write() -> None:
 def shares(x, smooth=False):
     y = x
     if smooth:
-        y = x - medfilt(x)
+        y = x - wiener(x)
     return y / np.sum(y)
 
 

@@ -238,9 +238,7 @@ def linalg_polar(a, side="right"):
 
 
 def zscore(a, axis=0, ddof=0, nan_policy="propagate"):
-    _only_propagating(nan_policy)
-    centred = a - np.mean(a, axis=axis, keepdims=True)
-    return centred / np.std(a, axis=axis, ddof=ddof, keepdims=True)
+    return zmap(a, a, axis, ddof, nan_policy)
 
 
 def gmean(a, axis=0, dtype=None, weights=None, *, nan_policy="propagate"):
@@ -255,6 +253,26 @@ def hmean(a, axis=0, dtype=None, *, weights=None, nan_policy="propagate"):
     if weights is None:
         return 1.0 / np.mean(1.0 / a, axis=axis)
     return 1.0 / np.average(1.0 / a, axis=axis, weights=weights)
+
+
+def pmean(a, p, *, axis=0, dtype=None, weights=None, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if p == 0:
+        return gmean(a, axis, weights=weights)
+    return np.average(np.power(a, p), axis=axis, weights=weights) ** (1.0 / p)
+
+
+def tmean(a, limits=None, inclusive=(True, True), axis=None, *, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    if limits is not None:
+        raise NotDifferentiated("tmean has no derivative rule with limits")
+    return np.mean(a, axis=axis)
+
+
+def zmap(scores, compare, axis=0, ddof=0, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    centred = scores - np.mean(compare, axis=axis, keepdims=True)
+    return centred / np.std(compare, axis=axis, ddof=ddof, keepdims=True)
 
 
 def moment(a, order=1, axis=0, nan_policy="propagate", *, center=None):
@@ -363,10 +381,113 @@ def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
 
 
 class Correlation(NamedTuple):
-    """What `pearsonr` gives."""
+    """What `pearsonr` gives, and what tests of a mean give."""
 
     statistic: float
     pvalue: float
+
+
+def ttest_1samp(
+    a, popmean, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False
+):
+    _only_propagating(nan_policy)
+    if alternative != "two-sided":
+        raise NotDifferentiated("tests of a mean have a derivative rule where they are two-sided")
+    count = np.size(a) if axis is None else np.shape(a)[axis]
+    spread = np.std(a, axis=axis, ddof=1, keepdims=keepdims) / np.sqrt(count)
+    return _tested((np.mean(a, axis=axis, keepdims=keepdims) - popmean) / spread, count - 1)
+
+
+def ttest_rel(
+    a, b, axis=0, nan_policy="propagate", alternative="two-sided", *, keepdims=False
+):  # fmt: skip
+    return ttest_1samp(a - b, 0.0, axis, nan_policy, alternative, keepdims=keepdims)
+
+
+def ttest_ind(
+    a, b, axis=0, equal_var=True, nan_policy="propagate", alternative="two-sided", trim=0,
+    method=None, keepdims=False,
+):  # fmt: skip
+    _only_propagating(nan_policy)
+    if not equal_var or alternative != "two-sided" or trim != 0 or method is not None:
+        raise NotDifferentiated("ttest_ind has no derivative rule with these options")
+    n = np.size(a) if axis is None else np.shape(a)[axis]
+    m = np.size(b) if axis is None else np.shape(b)[axis]
+    one = n * np.var(a, axis=axis, keepdims=keepdims)
+    other = m * np.var(b, axis=axis, keepdims=keepdims)
+    apart = np.mean(a, axis=axis, keepdims=keepdims) - np.mean(b, axis=axis, keepdims=keepdims)
+    spread = np.sqrt((one + other) / (n + m - 2) * (1.0 / n + 1.0 / m))
+    return _tested(apart / spread, n + m - 2)
+
+
+def _tested(statistic, free):
+    return Correlation(statistic, 2.0 * scipy.stats.t.sf(np.abs(statistic), free))
+
+
+# What makes samples more normal: by Box and Cox, by Yeo and Johnson.
+
+
+def boxcox(x, lmbda=None, alpha=None, optimizer=None):
+    _only_with_a_power("boxcox", lmbda)
+    return scipy.special.boxcox(x, lmbda)
+
+
+def yeojohnson(x, lmbda=None):
+    _only_with_a_power("yeojohnson", lmbda)
+    above, below = np.maximum(x, 0.0), np.maximum(-x, 0.0)
+    return scipy.special.boxcox1p(above, lmbda) - scipy.special.boxcox1p(below, 2.0 - lmbda)
+
+
+def boxcox_llf(lmb, data, *, axis=0, keepdims=False, nan_policy="propagate"):
+    _only_propagating(nan_policy)
+    slopes = (lmb - 1.0) * np.log(data)
+    return _likelihood(scipy.special.boxcox(data, lmb), slopes, axis, keepdims)
+
+
+def yeojohnson_llf(lmb, data, *, axis=0, nan_policy="propagate", keepdims=False):
+    _only_propagating(nan_policy)
+    slopes = (lmb - 1.0) * np.sign(data) * np.log1p(np.abs(data))
+    return _likelihood(yeojohnson(data, lmb), slopes, axis, keepdims)
+
+
+def _likelihood(changed, slopes, axis, keepdims):
+    """The logarithm of that of samples, as a normal distribution has them that are changed so."""
+    spread = np.log(np.var(changed, axis=axis, keepdims=True))
+    return np.sum(slopes - 0.5 * spread, axis=axis, keepdims=keepdims)[()]
+
+
+def _only_with_a_power(name, lmbda):
+    if lmbda is None:
+        raise NotDifferentiated(f"{name} has a derivative rule where `lmbda` is given")
+
+
+# How far two samples are apart, by the shares of them that lie below each place.
+
+
+def wasserstein_distance(u_values, v_values, u_weights=None, v_weights=None):
+    apart, steps = _shares_apart(u_values, v_values, u_weights, v_weights)
+    return np.sum(np.abs(apart) * steps)
+
+
+def energy_distance(u_values, v_values, u_weights=None, v_weights=None):
+    apart, steps = _shares_apart(u_values, v_values, u_weights, v_weights)
+    return np.sqrt(2.0 * np.sum(apart * apart * steps))
+
+
+def _shares_apart(u_values, v_values, u_weights, v_weights):
+    every = np.sort(np.concatenate([u_values, v_values]))
+    below = _share(u_values, u_weights, every[:-1]) - _share(v_values, v_weights, every[:-1])
+    return below, np.diff(every)
+
+
+def _share(values, weights, places):
+    """The share of the values that are at most as large as each of the places."""
+    order = np.argsort(values)
+    counts = np.searchsorted(np.asarray(values)[order], places, side="right")
+    if weights is None:
+        return counts / len(order)
+    sums = np.concatenate([[0.0], np.cumsum(np.asarray(weights)[order])])
+    return sums[counts] / sums[-1]
 
 
 def _only_propagating(nan_policy):
@@ -393,6 +514,15 @@ def signal_correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
     if mode != "full" and any(np.array(in2.shape) > np.array(in1.shape)):
         raise NotDifferentiated("correlate2d has no derivative rule for a larger second operand")
     return signal_convolve2d(in1, np.conj(np.flip(in2)), mode, boundary, fillvalue)
+
+
+def signal_medfilt(volume, kernel_size=None):
+    sizes = (3,) * np.ndim(volume) if kernel_size is None else kernel_size
+    return ndimage_median_filter(volume, sizes, mode="constant")
+
+
+def signal_medfilt2d(input, kernel_size=3):
+    return ndimage_median_filter(input, kernel_size, mode="constant")
 
 
 def signal_detrend(data, axis=-1, type="linear", bp=0, overwrite_data=False):
