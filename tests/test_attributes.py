@@ -538,7 +538,44 @@ def through_a_setter(x):
     return state.T**2 * 1e-4
 
 
-LIKE_ARRAYS = [by_a_table, of_dataclasses, of_named_tuples, written_in_place, through_a_setter]
+class Ball:
+    """Attributes that have no derivative where they are an array's."""
+
+    ndim = 3
+
+    def __init__(self, size, shape, strides=1):
+        self.size, self.shape, self.strides = size, shape, strides
+
+    @property
+    def nbytes(self):
+        return self.size**self.ndim / self.shape[1]
+
+    @property
+    def flags(self):
+        return (self.ndim, self.strides)
+
+    def grow(self, by):
+        self.strides += 1
+        self.size = self.size * by
+
+
+def with_a_size(x):
+    ball = Ball(x[0] * x[1], [x[2], x[1]])
+    while ball.size < 2.0 or ball.strides < 4:
+        ball.grow(ball.size + 1.0 if ball.strides < 3 else ball.shape[0] * 2.0)
+    half = ball.size * 0.5 - x[0] * ball.nbytes
+    total = sum(b.size * k for k, b in enumerate([ball, Ball(x[0], [1.0, 2.0])], ball.flags[0]))
+    return half * ball.strides + x.size * total + ball.shape[0] * x.shape[0]
+
+
+LIKE_ARRAYS = [
+    with_a_size,
+    by_a_table,
+    of_dataclasses,
+    of_named_tuples,
+    written_in_place,
+    through_a_setter,
+]
 
 
 @pytest.mark.parametrize("fn", [*LIKE_ARRAYS, parts_of_its_own], ids=lambda fn: fn.__name__)

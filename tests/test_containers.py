@@ -539,14 +539,6 @@ def test_seed_items_are_accumulated_apart() -> None:
 # -------------------------------------------------------------------------------- refusals
 
 
-def _field_like_array(box, x):
-    return np.sum(box.size * x)
-
-
-def _made_like_array(x, y):
-    return np.sum(Box(np.sum(x)).size * y)
-
-
 def _unknown_count(x, y):
     pair = [x, y]
     pair.append(x)
@@ -555,23 +547,6 @@ def _unknown_count(x, y):
 
 def test_a_list_that_grew_is_unpacked() -> None:
     tl.check_grads(_unknown_count, (X, Y))
-
-
-@pytest.mark.parametrize(
-    ("fn", "args", "wrt", "message"),
-    [
-        (_field_like_array, (Box(1.5), X), 0, "and so have arrays"),
-        (_made_like_array, (X, Y), 0, "arrays have an attribute of that name"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_refusals(fn: Callable[..., Any], args: tuple[Any, ...], wrt: int, message: str) -> None:
-    with pytest.raises(tl.TangentlikeError, match=message):
-        tl.grad(fn, wrt=wrt)(*args)
-    tangents = [None] * len(args)
-    tangents[wrt] = args[wrt]
-    with pytest.raises(tl.TangentlikeError, match=message):
-        tl.jvp(fn, args, tuple(tangents))
 
 
 def _assigns_field(model, x):

@@ -738,10 +738,8 @@ def of_a_size(x, cls=Changed):
     "f",
     [
         *(of_a_class_that_is_given, with_a_number_for_a_type, in_rounds, computed_when_it_is_read),
+        of_a_size,
         pytest.param(that_gives_something, marks=pytest.mark.xfail(raises=tl.UnsupportedError)),
-        pytest.param(  # (taken for that of an array: the derivative is 0)
-            of_a_size, marks=pytest.mark.xfail(strict=True, reason="`size` of an unknown class")
-        ),
     ],
 )
 def test_methods_with_names_of_those_of_containers_change_their_object(f):

@@ -13,10 +13,8 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError, WrtError
 from ..frontend.lower import Lowered, names_of
-from ..frontend.structures import QUERIES_OF_ARRAYS
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
-from .constructors import record_values
 from .flow import ASKED, MANAGED, OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
 from .refusals import refuse_unknown
@@ -114,27 +112,6 @@ def varied_names(flow: Flow, wrt: Collection[str], kinds: Mapping[str, Kind]) ->
 def reaching(flow: Flow, names: Iterable[str]) -> frozenset[str]:
     """The names on which these depend differentiably, and they themselves."""
     return _names_only(_reachable(names, flow.predecessors, {}))
-
-
-def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) -> None:
-    """`Box(v).size` is taken for the size of an array: no field of that name may be `v`."""
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(value=ir.Call() as call):
-                for field, value in (record_values(call) or {}).items():
-                    if field in QUERIES_OF_ARRAYS and ir.names_in(value) & frozenset(varied):
-                        raise UnsupportedError(
-                            f"the field `{field}` carries derivatives, and arrays have an "
-                            "attribute of that name",
-                            stmt.origin.place,
-                            f"Rename the field: `{field}_` would be unambiguous.",
-                        )
-
-
-def has_fields_like_arrays(function: ir.Function) -> bool:
-    """Whether the function makes objects with a field named as one of `QUERIES_OF_ARRAYS`."""
-    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
-    return any(QUERIES_OF_ARRAYS & (record_values(v) or {}).keys() for v in values if v is not None)
 
 
 def _names_only(nodes: Iterable[str]) -> frozenset[str]:

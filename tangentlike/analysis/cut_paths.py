@@ -41,7 +41,7 @@ from ..runtime import (
 from .activity import reaching
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
-from .operations import SHAPE_QUERIES, bind_actuals, is_python_function
+from .operations import bind_actuals, is_python_function
 
 _TEXT: tuple[Any, ...] = (
     *(str, repr, format, ascii, print, np.array2string, np.array_str, np.array_repr),
@@ -710,7 +710,7 @@ def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> 
 def _shown_by(expr: ir.Text) -> tuple[ir.Expr, ...]:
     """The values that an f-string shows: not those of which it shows a shape or a type."""
     nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
-    asked = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in SHAPE_QUERIES)
+    asked = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in ir.QUERIES)
     about = set(map(id, asked))
     shown = {n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in about}
     return tuple(v for n, v in zip(expr.names, expr.values, strict=True) if n in shown)

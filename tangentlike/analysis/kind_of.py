@@ -249,24 +249,27 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
 def _attribute(
     expr: ir.Attribute, base: Kind, name: str, kinds: Mapping[str, Kind], book: Any
 ) -> Kind:
-    name = ir.plain_name(name)
-    if name in ("shape", "strides", "ndim", "dtype"):
+    of_object = name != (name := ir.plain_name(name))
+    held = functools.reduce(Kind.join, (field_kind(one, name) for one in base.among or (base,)))
+    if name in ("shape", "strides", "ndim", "dtype") and not of_object and held is UNKNOWN:
         return _shape_of(base) if name == "shape" else _SHAPE_KINDS[name]
-    if base.among:
-        found = [dict(kind.fields).get(name, UNKNOWN) for kind in base.among]
-        return functools.reduce(Kind.join, found)
-    if base.form == "object":
-        return dict(base.fields).get(name, UNKNOWN)
     if base.has_methods and name == "_fields":
         return Kind("tuple", items=(OTHER,) * len(base.items or ()))
-    if base.form == "tuple" and (base.names or base.has_methods):
-        names = base.names or record_fields(base.cls) or ()
-        return dict(zip(names, base.items or (), strict=False)).get(name, UNKNOWN)
-    if base.form not in ("array", "value", "number"):
-        return UNKNOWN
+    if held is not UNKNOWN or base.form not in ("array", "value", "number"):
+        return held
     if name in _SHAPE_KINDS:
         return _SHAPE_KINDS[name]
     return _by_rule(expr, kinds, book)
+
+
+def field_kind(record: Kind, name: str) -> Kind:
+    """What is known of a field of an object or a named tuple."""
+    if record.form == "object":
+        return dict(record.fields).get(name, UNKNOWN)
+    if record.form == "tuple" and (record.names or record.has_methods):
+        names = record.names or record_fields(record.cls) or ()
+        return dict(zip(names, record.items or (), strict=False)).get(name, UNKNOWN)
+    return UNKNOWN
 
 
 def _shape_of(base: Kind) -> Kind:

@@ -26,13 +26,12 @@ from ..frontend.owners import (
     package_of,
 )
 from ..frontend.signatures import plain_signature
-from ..ir.kind import LAYOUT_ATTRIBUTES, UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from ..rules.book import Rule, as_function_call
 from ..rules.linear import is_zero
 from ..rules.template import template_of
 from ..runtime.records import attribute_of
 
-SHAPE_QUERIES = LAYOUT_ATTRIBUTES | {"flags"}  # attributes of an array that carry no derivative
 CONTAINER_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update", "reverse")
@@ -272,7 +271,7 @@ def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
     >>> is_constant(ir.Attribute(ir.Var("x"), "shape"), {}, None)
     True
     """
-    if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
+    if isinstance(expr, ir.Attribute) and expr.name in ir.QUERIES:
         return True
     obj = rule_object(expr, kinds)
     if gives_module(expr):

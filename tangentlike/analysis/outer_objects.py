@@ -25,7 +25,7 @@ from ..ir.index import named
 from ..ir.kind import Kind
 from ..pytree.leaves import is_data, is_plain
 from ..runtime.records import attribute_of
-from .operations import MUTATING_METHODS, SHAPE_QUERIES
+from .operations import MUTATING_METHODS
 
 Found = Mapping[str, ir.Ref]  # outer objects by their nodes in the alias analysis
 _CHANGING = (list, dict, deque, MutableSet)
@@ -235,7 +235,7 @@ def arrays_of(found: Found) -> dict[str, ir.Ref]:
 def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
     """The outer objects that an expression reads, with what they hold; `written` are the
     expressions (by id) that are written through."""
-    if id(expr) in written or (isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES):
+    if id(expr) in written or (isinstance(expr, ir.Attribute) and expr.name in ir.QUERIES):
         return
     known = live(expr)
     if known is not None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import rules
 from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
-from ..frontend.structures import is_object
-from ..ir.nodes import LIKE_ARRAYS
+from ..frontend.structures import OF_ARRAYS, is_object
 from ..runtime import (
     Mirror,
     NotDifferentiated,
@@ -122,7 +121,7 @@ def _of_attribute(error: BaseException, place: Place | None) -> UnsupportedError
     """What is said where the adjoint or tangent of an object has no attribute of a name."""
     if not isinstance(error, AttributeError):
         return None
-    if error.name in LIKE_ARRAYS and isinstance(error.obj, (float, Mirror)):
+    if error.name in OF_ARRAYS and isinstance(error.obj, (float, Mirror)):
         return UnsupportedError(
             f"`.{error.name}` is taken for that of an array, and is a field of an object here",
             place,
@@ -244,7 +243,9 @@ GUARDS = frozenset(
 
 # What holds of an object whose method of a name is called, and need not where that is looked up.
 OF_METHODS = frozenset(
-    fn.__code__ for fn in (buffers.require_values, buffers.require_container, buffers.require_held)
+    fn.__code__
+    for fn in (buffers.require_values, buffers.require_container)
+    + (buffers.require_held, buffers.require_query)
 )
 
 REFUSING = frozenset(
@@ -277,6 +278,7 @@ REFUSING = frozenset(
             iterators.require_no_dict,
             buffers.require_stored,
             buffers.require_held,
+            buffers.require_query,
             containers.join_items,
             containers.sum_items_bar,
             containers.tie_shares,

@@ -24,7 +24,6 @@ from ..ir.kind import (
     DEQUE,
     FUNCTION,
     ITERATOR,
-    LAYOUT_ATTRIBUTES,
     LETTERS,
     MANY,
     NONE,
@@ -37,15 +36,13 @@ from ..ir.kind import (
     Exact,
     Kind,
 )
-from ..ir.nodes import LIKE_ARRAYS
+from ..ir.nodes import LIKE_ARRAYS, QUERIES
 from ..pytree import leaves
 from ..runtime.containers import is_frozen
 from .owners import is_machinery, is_pythons
 from .resolve import note_class, once_a_reading
 
-# Attributes of arrays that have no derivative, unlike a field of the same name.
-QUERIES_OF_ARRAYS = LAYOUT_ATTRIBUTES | {"flags", "device"}
-OF_ARRAYS = QUERIES_OF_ARRAYS | LIKE_ARRAYS
+OF_ARRAYS = LIKE_ARRAYS | QUERIES
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 # What carries no derivative and holds nothing that does.
@@ -71,7 +68,7 @@ def structures_of(given: Mapping[str, Any], exact: int = 1, words: str | None = 
         elif leaves.is_leaf(value) or isinstance(value, (str, int)):
             kind = _rank_of(value)
         else:
-            refuse_fields_like_arrays(name, value)
+            _refuse_own_items(name, value, set())
             named = name == words and len(value) <= _MOST_NAMES
             kind = _by_names(value) if named else structure_of(value, ranks=True)
         found.append((name, kind))
@@ -426,9 +423,13 @@ _OF_ITEMS = frozenset(
 )
 
 
-def _refuse_own_items(name: str, value: Any) -> None:
+def _refuse_own_items(name: str, value: Any, seen: set[int]) -> None:
     """A class whose objects give something else than what is stored in them is refused."""
-    for method in sorted(_OF_ITEMS):
+    if leaves.is_leaf(value) or id(value) in seen:
+        return
+    seen.add(id(value))
+    changed = isinstance(value, (list, dict)) and type(value) not in (list, dict)
+    for method in sorted(_OF_ITEMS) if changed else ():
         found = inspect.getattr_static(type(value), method, None)
         if isinstance(found, types.FunctionType) and not is_pythons(found):
             kind = "dict" if isinstance(value, dict) else "list"
@@ -438,22 +439,5 @@ def _refuse_own_items(name: str, value: Any) -> None:
                 hint=f"Pass a plain {kind}: what such a method does to items is not "
                 "differentiated.",
             )
-
-
-def refuse_fields_like_arrays(name: str, value: Any, seen: dict[int, Any] | None = None) -> None:
-    """`box.size` is taken for the size of an array, which has no derivative: a field of that
-    name that has one is refused."""
-    seen = {} if seen is None else seen
-    if leaves.is_leaf(value) or id(value) in seen:
-        return
-    seen[id(value)] = value
-    if isinstance(value, (list, dict)) and type(value) not in (list, dict):
-        _refuse_own_items(name, value)
-    for field, item in (leaves.named_children(value) or {}).items():
-        if field in QUERIES_OF_ARRAYS and leaves.has_leaf(item):
-            raise TangentlikeError(
-                f"the object in `{name}` has an attribute `{field}`, and so have arrays",
-                hint=f"Rename it: `{field}_` would be unambiguous.",
-            )
     for _, item in leaves.contents(value) or ():
-        refuse_fields_like_arrays(name, item, seen)
+        _refuse_own_items(name, item, seen)

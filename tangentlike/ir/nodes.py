@@ -94,16 +94,18 @@ class Slice:
     step: Expr | None = None
 
 
-# Attributes of arrays that have derivatives. A field of an object that has such a name (the
-# temperature `T` of a gas) ends with a mark in the IR, so that no rule or pass takes it for that; a
-# text says `getattr(gas, "T")`, which is read as the field again.
+# Attributes of arrays that have derivatives, and those that have none. A field of an object that
+# has such a name (the temperature `T` of a gas) ends with a mark in the IR, so that no rule or pass
+# takes it for that; a text says `getattr(gas, "T")`, which is read as the field again.
 LIKE_ARRAYS = frozenset(("T", "real", "imag"))
+QUERIES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"))
+QUERIES |= {"flags", "device"}
 _MARK = "·"
 
 
 def field_name(name: str) -> str:
     """The name that a field of an object has in the IR."""
-    return f"{name}{_MARK}" if name in LIKE_ARRAYS else name
+    return f"{name}{_MARK}" if name in LIKE_ARRAYS | QUERIES else name
 
 
 def plain_name(name: str) -> str:

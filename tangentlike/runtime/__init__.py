@@ -42,6 +42,7 @@ from .buffers import (
     require_numpys,
     require_plain_key,
     require_plain_keys,
+    require_query,
     require_read_first,
     require_sequence,
     require_stored,

@@ -429,6 +429,28 @@ def require_as_many(part: Any, value: Any) -> None:
         )
 
 
+def require_query(x: Any, method: str) -> None:
+    """Check that `x.size`, or another attribute that arrays have and that carries no derivative of
+    them, carries none of an object either.
+
+    Raises `TypeError` otherwise: it is a field or a property of the class, with a derivative.
+
+    >>> require_query(np.ones(3), "shape"); require_query(range(3), "size")
+    """
+    if is_array(x) or fields_of(x) is None:
+        return
+    value = getattr(x, method, None)
+    parts = value if isinstance(value, tuple) else (value,)
+    if any(
+        isinstance(v, (float, complex, np.inexact, list, dict)) or is_array(v) or fields_of(v)
+        for v in parts
+    ):
+        raise TypeError(
+            f"`{method}` of a {type(x).__name__} carries derivatives, and is taken for that of an "
+            "array: annotate the parameter that the object comes from with its class"
+        )
+
+
 def require_held(x: Any, value: Any, method: str = "") -> None:
     """Check that what an attribute of this name, or an item, of an object gave is what it holds.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ... import ir
 from ...analysis.flow import Flow
 from ...analysis.memory import element
-from ...analysis.operations import SHAPE_QUERIES, operands
+from ...analysis.operations import operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...ir.kind import Kind
 from ..context import Context
@@ -95,7 +95,7 @@ class Tangents:
                 dot = self.tangent(base)
                 return None if dot is None else ir.Index(dot, key, expr.at)
             case ir.Attribute(base, name):
-                dot = None if name in SHAPE_QUERIES else self.tangent(base)
+                dot = None if name in ir.QUERIES else self.tangent(base)
                 return None if dot is None else ir.Attribute(dot, name, expr.at)
             case ir.Display(form, items, keys):
                 if all(self.tangent(item) is None for item in items):

@@ -11,7 +11,6 @@ from ...analysis.hidden_writes import is_of_keys
 from ...analysis.memory import base_names
 from ...analysis.operations import (
     PUTTING,
-    SHAPE_QUERIES,
     adds_values,
     is_container_method,
     rule_object,
@@ -38,7 +37,8 @@ _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
 
 def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
     """`A[k] = v` with `A_dot[k] = v_dot`."""
-    reshapes = isinstance(stmt.target, ir.Attribute) and stmt.target.name in SHAPE_QUERIES
+    reshapes = isinstance(stmt.target, ir.Attribute) and stmt.target.name in ir.QUERIES
+    reshapes = reshapes and state.kind_of(stmt.target.base).form != "object"
     if reshapes and state.tangent(stmt.target.base) is not None:
         assert isinstance(stmt.target, ir.Attribute)
         raise state.refuse(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
 from ...analysis.constructors import initialiser, record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
 from ...ir.kind import OTHER, UNKNOWN, Kind
@@ -31,9 +30,8 @@ from .unknown_objects import late_operators, unbound_call
 def desugared(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
     """The function itself where there is nothing to desugar."""
     function = no_dicts_for_their_items(function, wrt, context)
-    if reads_dicts(function) or calls_containers(function) or has_fields_like_arrays(function):
+    if reads_dicts(function) or calls_containers(function):
         varied = context.varied(function, wrt)
-        refuse_fields_like_arrays(function, varied)
         function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)
     function = late_operators(function, wrt, context)

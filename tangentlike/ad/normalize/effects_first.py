@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -46,7 +45,7 @@ from ...frontend.lower import Lowered, instead, lowered_again, names_of
 from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...frontend.owners import is_library
-from ...frontend.structures import OF_ARRAYS, is_object
+from ...frontend.structures import is_object
 from ...ir.facts import fact
 from ...ir.index import all_names, references
 from ...ir.kind import Kind
@@ -124,12 +123,6 @@ class Apart:
     def writer(self, base: ir.Expr, name: str) -> Any:
         """The function that the object's class calls under a name by protocol, if it writes."""
         return next((fn for cls in self._classes(base) if (fn := self._writer(cls, name))), None)
-
-    def _computes(self, base: ir.Expr, name: str) -> bool:
-        """Whether an attribute called like one of arrays is a property, which may have
-        derivatives: `y = x * box.size` has a size in it."""
-        classes = self._classes(base) if name in OF_ARRAYS else ()
-        return any(isinstance(inspect.getattr_static(c, name, None), property) for c in classes)
 
     def _writer(self, cls: type, name: str) -> Any:
         fn = None if is_library(cls) else function_called(cls, name)
@@ -387,7 +380,7 @@ class Apart:
             case ir.Call():
                 return True  # (a function that only the running program knows)
             case ir.Attribute(base, name) if self.objects:
-                return bool(self.writer(base, name)) or self._computes(base, name)
+                return bool(self.writer(base, name))
             case ir.Index(base) if self.objects:
                 return bool(self.writer(base, "__getitem__"))
         return False

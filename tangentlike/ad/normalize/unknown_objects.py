@@ -232,7 +232,7 @@ def _methods_named(function: ir.Function, wrt: tuple[str, ...], context: Context
     # (The results of calls that are made for what they do.)
     done = ir.bindings(ir.statements(function.body)).keys() - bound
     function = _containers_checked(_attributes_read(function, context), wrt, context)
-    function = _methods_refused(function, context)
+    function = _queries_checked(_methods_refused(function, context), wrt, context)
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
     if not calls:
         return function
@@ -483,6 +483,31 @@ def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
                     check = context.check("require_field", asked, stmt.origin, place)
                     found[id(stmt)] = (check, stmt)
     return _replaced(function, found) if found else function
+
+
+def _queries_checked(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """The function with a check of each object of which nothing is known, which carries derivatives
+    and is asked for its `size`: its class may have a field or a property of that name."""
+
+    def asked(stmt: ir.Stmt) -> list[tuple[ir.Expr, ir.Expr]]:
+        parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
+        found = (p for p in parts if isinstance(p, ir.Attribute) and p.name in ir.QUERIES)
+        return [
+            (p.base, ir.Const(p.name))
+            for p in found
+            if isinstance(p.base, ir.Var) and (kind := context.kind_of(p.base)).cls is None
+            if kind.form in ("unknown", "object") and p.name not in context.looked_up
+        ]
+
+    found = {id(stmt): pairs for stmt in ir.statements(function.body) if (pairs := asked(stmt))}
+    varied = context.varied(function, wrt) if found else frozenset()
+    checked: dict[int, tuple[ir.Stmt, ...]] = {}
+    for stmt in ir.statements(function.body):
+        asking = dict.fromkeys(p for p in found.get(id(stmt), ()) if ir.names_in(p[0]) & varied)
+        checks = (context.check("require_query", pair, stmt.origin) for pair in asking)
+        if asking:
+            checked[id(stmt)] = (*checks, stmt)
+    return _replaced(function, checked) if checked else function
 
 
 def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:

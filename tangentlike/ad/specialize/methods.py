@@ -187,9 +187,12 @@ class Methods:
         self, lowered: Lowered, given: Mapping[str, Kind], decided: Mapping[str, Kind]
     ) -> Lowered:
         """A function in which the methods are called that its names tell."""
+        assert self.callees.builder is not None
+        looked_up = self.callees.builder.reading.looked_up
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
-            read = fields_marked(methods_by_text(rounds_by_names(lowered, kinds), kinds), kinds)
+            read = methods_by_text(rounds_by_names(lowered, kinds), kinds)
+            read = fields_marked(read, kinds, looked_up)
             if read is not lowered:
                 lowered = read
                 continue

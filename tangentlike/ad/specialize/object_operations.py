@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import inspect
 import operator
 import types
@@ -13,7 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ... import ir
 from ...analysis.constructors import is_replace, post_initialiser
-from ...frontend.lower import Lowered, instead
+from ...analysis.kind_of import field_kind
+from ...frontend.lower import Lowered, instead, lowered_again
+from ...frontend.structures import OF_ARRAYS
 from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
@@ -130,42 +133,82 @@ class _Normalizer(ir.Rewriter):
 
 
 # --------------------------------------------------------------------------------------------------
-# Fields that are named like attributes of arrays: `gas.T` of an object, `gas.T = t` of anything.
+# Fields and properties that are named like attributes of arrays: `gas.T` of an object, `gas.T = t`
+# of anything. What carries no derivative where it is an array's, `box.size`, may stand inside of
+# expressions; what may carry some is read in a statement of its own.
+
+_NO_ARRAYS = frozenset(("T", "size", "ndim", "itemsize", "nbytes"))  # (which cannot be assigned)
 
 
-def fields_marked(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
-    """The function in which such fields cannot be taken for the attributes of arrays."""
+def fields_marked(
+    lowered: Lowered, kinds: Mapping[str, Kind], looked_up: frozenset[str] = frozenset()
+) -> Lowered:
+    """The function in which such fields cannot be taken for the attributes of arrays; those of the
+    names `looked_up` may be properties where no class is known."""
+    taken_out: list[str] = []
+
+    def meant(base: ir.Expr, name: str) -> frozenset[str]:
+        kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
+        if name in looked_up and kind.form in ("unknown", "object") and kind.cls is None:
+            return frozenset(("property",))
+        return frozenset(_meant(one, name) for one in kind.among or (kind,))
 
     def expr(e: ir.Expr) -> ir.Expr:
-        match ir.rebuild(e, expr):
-            case ir.Attribute(ir.Var(base), name, at) as e if name in ir.LIKE_ARRAYS and _is_field(
-                kinds.get(base, UNKNOWN), name
-            ):
-                return ir.Attribute(e.base, ir.field_name(name), at)
-            case new:
-                return new
+        match e:
+            case ir.Call(fn=ir.Attribute() as method):
+                return ir.rebuild(e, lambda p: ir.rebuild(p, expr) if p is method else expr(p))
+            case ir.Attribute(base, name, at) if name in OF_ARRAYS:
+                asked = meant(base, name)
+                if "field" in asked or ("property" in asked and name in ir.QUERIES):
+                    taken_out.extend(ir.QUERIES & {name})
+                    return ir.Attribute(base, ir.field_name(name), at)
+        return ir.rebuild(e, expr)
 
-    def stored(stmt: ir.Stmt) -> ir.Block:
+    def whole(stmt: ir.Stmt) -> ir.Stmt | None:
+        """A statement in which nothing but such an attribute is read."""
         match stmt:
-            case ir.Store(ir.Attribute(base, "T", at)) | ir.Update(ir.Attribute(base, "T", at)):
-                kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
-                if kind.form != "object" or _is_field(kind, "T"):  # (no array's can be assigned)
-                    field = ir.Attribute(base, ir.field_name("T"), at)
-                    return (dataclasses.replace(stmt, target=field),)
-        return (stmt,)
+            case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if (
+                plain := ir.plain_name(name)
+            ) in OF_ARRAYS:
+                asked = meant(base, plain)
+                named = name if not asked & {"field", "property"} else ir.field_name(plain)
+                named = plain if "property" in asked else named  # (the class tells what it does)
+                return (
+                    stmt
+                    if named == name
+                    else ir.replaced(stmt, value=ir.Attribute(base, named, at))
+                )
+        return None
 
-    body = ir.rewrite(lowered.function.body, expression=expr, after=stored)
+    def stored(stmt: ir.Stmt) -> ir.Stmt:
+        match stmt:
+            case ir.Store(ir.Attribute(base, name, at)) | ir.Update(ir.Attribute(base, name, at)):
+                asked = meant(base, name) if name in OF_ARRAYS else ()
+                if "field" in asked or "object" in asked or ("" in asked and name in _NO_ARRAYS):
+                    return ir.replaced(stmt, target=ir.Attribute(base, ir.field_name(name), at))
+        return stmt
+
+    body = ir.rewrite(lowered.function.body, whole, expr, stored)
     if body is lowered.function.body:
         return lowered
-    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+    marked = dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+    return lowered_again(marked) if taken_out else marked
 
 
-def _is_field(kind: Kind, name: str) -> bool:
-    if kind.among:
-        return all(_is_field(one, name) for one in kind.among)
+def _meant(kind: Kind, name: str) -> str:
+    """What is read of an object by a name that arrays have: a "field" that may carry derivatives,
+    a "property", something "discrete", anything of an "object" of whatever class; "" where it is
+    not known to be an object."""
     if kind.form != "object" and not (kind.form == "tuple" and (kind.names or kind.cls)):
-        return False
-    return not isinstance(inspect.getattr_static(kind.cls, name, None), property)
+        return ""
+    held = inspect.getattr_static(kind.cls, name, None)
+    if isinstance(held, (property, functools.cached_property)):
+        return "property" if kind.has_methods else ""
+    if name in ir.LIKE_ARRAYS:
+        return "field"
+    if callable(held) or field_kind(kind, name).discrete:
+        return "discrete"
+    return "field" if kind.cls is not None else "object"
 
 
 # --------------------------------------------------------------------------------------------------
