@@ -111,6 +111,7 @@ REDUCTIONS: list[Case] = [
     case(np.average, signed(2, 3), None, array(2, 3)),
     case(np.average, signed(2, 3), -1, array(2, 3)),
     *[case(op, holes(2, 4)) for op in (np.nansum, np.nanmean, np.nanmax, np.nanmin)],
+    *[case(op, 0.3) for op in (np.nansum, np.nanmean)],
     *[case(op, holes(2, 4), axis=1) for op in (np.nansum, np.nanmean, np.nanmax, np.nanprod)],
     *[case(op, holes(3, 4), axis=0) for op in (np.nanvar, np.nanstd, np.nanmedian)],
     *[case(op, holes(3, 4)) for op in (np.nanvar, np.nanstd, np.nanprod, np.nanmedian)],

@@ -671,3 +671,40 @@ def test_a_class_inside_that_another_sees_in_its_cell_is_one_class() -> None:
         namespace: dict[str, Any] = {}
         exec(text, namespace)
         np.testing.assert_allclose(namespace[made.__name__](*args), made(*args))
+
+
+def of_parts(params, x):
+    w, b = params
+    return np.sum(np.tanh(x @ w + b) ** 2)
+
+
+def of_phases(n, d):
+    p = n * d
+    m = np.array([[np.cos(p), 1j * np.sin(p) / n], [1j * n * np.sin(p), np.cos(p)]])
+    for _ in range(2):
+        m = m @ m
+    return np.abs(m[0, 1]) ** 2
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (of_parts, ((np.array([[0.3, 0.5], [0.2, -0.4]]), np.array([0.1, 0.7])), np.eye(2))),
+        (of_phases, (1.3, 0.4)),
+    ],
+)
+def test_what_is_taken_apart_may_be_a_tuple_and_real_parts_of_lists_stay_real(f, args):
+    for options in ({}, {"example": args}):
+        derivative = tl.grad(f, wrt=(0, 1), **options)
+        namespace: dict[str, Any] = {}
+        exec(derivative.__tangentlike__.derive().standalone(), namespace)
+        got = leaves_of(namespace[derivative.__name__](*args))
+        assert got == pytest.approx(leaves_of(derivative(*args)), rel=1e-12)
+
+
+def leaves_of(tree: Any) -> list[float]:
+    """The entries of tuples and arrays, which have to be real."""
+    if isinstance(tree, (tuple, list)):
+        return [entry for part in tree for entry in leaves_of(part)]
+    assert not np.iscomplexobj(tree)
+    return [float(entry) for entry in np.ravel(tree)]

@@ -66,7 +66,7 @@ return m_bar"""
 
 
 def test_what_is_no_array_of_zeros_is_added_to() -> None:
-    for start in ("x_bar = np.ones_like(x)", "x_bar = y", "x_bar = zeros_like(x)", "pass"):
+    for start in ("x_bar = np.ones_like(x)", "x_bar = y", "x_bar = zeros_like(y)", "pass"):
         text = f"{start}; x_bar[0] += a; return x_bar"
         assert "x_bar[0] += a" in written(text)
 

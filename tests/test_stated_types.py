@@ -143,6 +143,33 @@ def test_a_saved_text_is_right_or_says_what_it_was_made_for(f, every, way):
     assert refused or f in (of_pairs, powered)
 
 
+def stored_entries(x, g):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total = total + np.sin(x[i]) * g
+    return total
+
+
+def kept_powers(x, g):
+    return np.nanmean((x - g) ** 2)
+
+
+def determined(x, g):
+    return np.linalg.det(np.stack([x, x[::-1] + g]) @ np.stack([x, x[::-1] + g]).T)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("f", [stored_entries, kept_powers, determined])
+def test_a_text_without_types_gives_integers_no_integers_for_derivatives(f, alone):
+    """(A derivative itself refuses them.)"""
+    args = (np.array([1, 2, -1]), 2)
+    df = tl.grad(f, wrt=(0, 1))
+    text = df.__tangentlike__.derive().standalone() if alone else df.source
+    run = loaded(text, "saved", {"np": np, "__name__": __name__})[df.__name__]
+    got, expected = slopes_of(lambda *_: run(*args), f, (args[0] * 1.0, 2.0), (0, 1))
+    assert got == pytest.approx(expected, rel=1e-6)
+
+
 def weighted(w, x, k=2.0, *, s=0.5):
     return np.sum(np.tanh(x @ w) ** 2) * k + s * np.sum(w**3)
 

@@ -17,7 +17,7 @@ from .broadcasting import conj, unbroadcast
 from .buffers import arange, eye
 from .kinks import ratio_or_zero
 from .reductions import extremum_share
-from .shapes import swap_last
+from .shapes import cast_like, swap_last
 
 
 def adjoint_matrix(x: Any) -> Any:
@@ -157,7 +157,7 @@ def cofactors(a: Any) -> Any:
     others = np.prod(pairs, axis=-1)
     sign = np.linalg.det(u) * np.linalg.det(v)
     product = (u * np.expand_dims(others, -2)) @ v
-    return (np.reshape(conj(sign), np.shape(sign) + (1, 1)) * product).astype(a.dtype)
+    return cast_like(np.reshape(conj(sign), np.shape(sign) + (1, 1)) * product, a)
 
 
 _WELL_CONDITIONED = 1e6
@@ -175,7 +175,7 @@ def _cofactors_by_inverse(a: Any) -> Any:
     det = np.linalg.det(a)
     if not np.all(np.isfinite(det)):
         return None
-    return conj(np.reshape(det, det.shape + (1, 1)) * swap_last(inverse)).astype(a.dtype)
+    return cast_like(conj(np.reshape(det, det.shape + (1, 1)) * swap_last(inverse)), a)
 
 
 def over_gaps(e: Any, w: Any) -> Any:

@@ -222,6 +222,8 @@ def cast_like(g: Any, like: Any) -> Any:
         return g  # (NumPy calls None and float64 equal: a Python number passes)
     if dtype.kind != "c":
         g = np.real(g)
+    if dtype.kind not in "fc":
+        return g  # (no derivative is an integer, but who calls a text with such)
     return g.astype(dtype) if hasattr(g, "astype") else dtype.type(g)
 
 

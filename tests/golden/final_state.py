@@ -1,5 +1,5 @@
 import numpy as np
-from tangentlike.runtime import matmul_bar_a, matmul_bar_b
+from tangentlike.runtime import matmul_bar_a, matmul_bar_b, zeros_like
 
 
 def final_state_grad(w, u, xs):
@@ -9,7 +9,7 @@ def final_state_grad(w, u, xs):
         h_saved.append(h)
         h = np.tanh(w @ h + u @ x)
     # adjoint
-    u_bar, w_bar, h_bar = np.zeros_like(u), np.zeros_like(w), np.ones_like(h)
+    u_bar, w_bar, h_bar = zeros_like(u), zeros_like(w), np.ones_like(h)
     for x in reversed(xs):
         total_bar = h_bar * (1.0 - h * h)    # h = np.tanh(w @ h + u @ x)
         h = h_saved.pop()

@@ -15,7 +15,7 @@ def moving_average_grad(xs: np.ndarray, rate: float):
         means.append(mean)
     # adjoint
     means_bar = unstack(2.0 * np.stack(means))  # return np.sum(np.stack(means) ** 2)
-    mean_bar, rate_bar, xs_bar = zeros_like(mean), 0.0, np.zeros_like(xs)
+    mean_bar, rate_bar, xs_bar = zeros_like(mean), 0.0, zeros_like(xs)
     for i in reversed(range(len(xs))):
         x = xs[i]
         product, mean = saved.pop()

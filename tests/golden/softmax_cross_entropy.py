@@ -1,6 +1,6 @@
 import numpy as np
 from tangentlike.runtime import (
-    add_at, broadcast_like, extremum_share, matmul_bar_b, unbroadcast,
+    add_at, broadcast_like, extremum_share, matmul_bar_b, unbroadcast, zeros_like,
 )
 
 
@@ -21,7 +21,7 @@ def softmax_cross_entropy_grad(w, b, x, labels):
     log_z_bar = unbroadcast(difference_bar, log_z)
     picked_bar = -unbroadcast(difference_bar, picked)
     # picked = scores[np.arange(x.shape[0]), labels]
-    scores2_bar = np.zeros_like(scores2)
+    scores2_bar = zeros_like(scores2)
     add_at(scores2_bar, (arange, labels), picked_bar)
     # log_z = np.log(np.sum(np.exp(scores), axis=1))
     scores2_bar += np.expand_dims(log_z_bar / sum_exp_scores, 1) * exp_scores

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import copy, require_floats, unbroadcast
+from tangentlike.runtime import copy, require_floats, unbroadcast, zeros_like
 
 
 def relax_fwd(p: np.ndarray, b: np.ndarray, n):
@@ -21,7 +21,7 @@ def relax_fwd(p: np.ndarray, b: np.ndarray, n):
 
 def relax_bwd(tape, p_bar):
     p, b, n, saved, p_saved, p_saved2 = tape
-    b_bar = np.zeros_like(b)
+    b_bar = zeros_like(b)
     for pn, product, ratio in reversed(saved):
         p[0] = p_saved2.pop()
         p_1_bar = copy(p_bar[0])             # p[0] = p[1]
@@ -33,7 +33,7 @@ def relax_bwd(tape, p_bar):
         p_bar[1:-1] = 0.0
         product_bar = unbroadcast(total_bar, product)
         b_bar[1:-1] += unbroadcast(total_bar, b[1:-1])
-        pn_bar = np.zeros_like(pn)
+        pn_bar = zeros_like(pn)
         pn_bar[2:] = product_bar * pn[:-2]
         pn_bar[:-2] += product_bar * pn[2:]
         p_bar += pn_bar                      # pn = p.copy()
@@ -53,7 +53,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         saved.append((product, product2, relax_tape))
     # adjoint
     p_bar = 2.0 * p                          # return np.sum(p * p)
-    b_bar, c_bar = np.zeros_like(b), 0.0
+    b_bar, c_bar = zeros_like(b), 0.0
     for product, product2, relax_tape in reversed(saved):
         b_bar += relax_bwd(relax_tape, p_bar)  # relax(p, b, 2)
         b[1:-1] = b_saved.pop()

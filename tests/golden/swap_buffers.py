@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tangentlike.runtime import unbroadcast
+from tangentlike.runtime import unbroadcast, zeros_like
 
 
 def swap_buffers_grad(a: np.ndarray, n):
@@ -16,7 +16,7 @@ def swap_buffers_grad(a: np.ndarray, n):
         saved.append((product, a, b))
         a, b = b, a_old
     # adjoint
-    b_bar, a_bar = np.zeros_like(b), np.ones_like(a)
+    b_bar, a_bar = zeros_like(b), np.ones_like(a)
     for product, a, b in reversed(saved):
         a_old_bar = b_bar                    # a, b = b, a
         b_bar = a_bar

@@ -53,7 +53,7 @@ def three_snapshots_loop_fwd(w, h, xs, s):
 def three_snapshots_loop_bwd(tape, state_bar):
     w, xs, rounds, h_saved, s_saved = tape
     h_bar, s_bar = state_bar
-    w_bar = np.zeros_like(w)
+    w_bar = zeros_like(w)
     for keep, start, stop in moves_back(rounds, snapshots=3):
         if keep:
             h = h_saved[-1]

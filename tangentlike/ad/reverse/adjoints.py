@@ -271,12 +271,13 @@ class Adjoints:
 
     def zeros(self, name: str) -> ir.Expr:
         """A zero of the shape of a name's value."""
-        kind = self.context.kinds.get(name)
+        kind = self.context.kinds.get(name, UNKNOWN)
         # (What is computed of arrays of rank 0 are numbers.)
-        if kind is not None and kind.rank == 0 and name not in self.scalars:
+        if kind.rank == 0 and name not in self.scalars:
             return ir.Const(0.0)
         like = ir.Var(name)
-        if name in self.scalars or (kind is not None and kind.form == "array"):
+        inexact = kind.dtype in ("float", "complex")
+        if name in self.scalars or (inexact and kind.form == "array"):
             return ir.Call(self.context.numpy("zeros_like"), (like,))
         return ir.Call(self.context.helper("zeros_like"), (like,))
 

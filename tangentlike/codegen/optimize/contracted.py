@@ -45,7 +45,7 @@ from .algebra import (
 )
 from .analyses import Asking
 from .effects import effect_of, expr_effect
-from .facts import Facts, numpy_name
+from .facts import Facts, numpy_name, runtime_name
 from .fold import folded, names_touched
 from .shapes import AxesOf
 from .sharing import is_float, is_mask, sources
@@ -539,7 +539,7 @@ class _First(Asking):
                         if name not in effect.reads | effect.binds
                         and effect.binds.isdisjoint(n for key in keys for n in ir.names_in(key))
                     }
-                    made = _made_of_zeros(stmt)
+                    made = _made_of_zeros(stmt, self.facts)
                     if made is not None:
                         zeros[made] = []
             out.append(new)
@@ -589,11 +589,14 @@ class _First(Asking):
         return self.facts.kind(expr.name) if isinstance(expr, ir.Var) else Kind()
 
 
-def _made_of_zeros(stmt: ir.Stmt) -> str | None:
+def _made_of_zeros(stmt: ir.Stmt, facts: Facts) -> str | None:
+    """The array that a statement of ours makes, of zeros in the shape of another."""
     match stmt:
         case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj), (ir.Var(like),), ())) if name != like:
             derived = stmt.origin.role == "adjoint"
-            return name if derived and numpy_name(obj) == "zeros_like" else None
+            of_array = runtime_name(obj) == "zeros_like" and facts.kind(like).form == "array"
+            made = of_array or numpy_name(obj) == "zeros_like"
+            return name if derived and made else None
     return None
 
 

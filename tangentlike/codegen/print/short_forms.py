@@ -76,7 +76,8 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 def cast_like(g: Any, like: Any) -> Any:
     """`g` with the dtype of `like`."""
     g = g if np.iscomplexobj(like) else np.real(g)
-    return np.asarray(g, getattr(like, "dtype", None))[()]
+    dtype = np.asarray(like).dtype
+    return np.asarray(g, dtype if dtype.kind in "fc" else None)[()]
 
 
 def added(a: Any, b: Any) -> Any:
@@ -211,6 +212,18 @@ def added_inside(a: Any, b: Any) -> Any:
     return a + b
 
 
+def cast_inside(g: Any, like: Any) -> Any:
+    """`g` with the dtype of `like`, entry by entry in what holds others."""
+    if isinstance(g, dict):
+        return {key: cast_inside(part, like[key]) for key, part in g.items()}
+    if isinstance(g, types.SimpleNamespace):
+        parts = {name: cast_inside(part, getattr(like, name)) for name, part in vars(g).items()}
+        return types.SimpleNamespace(**parts)
+    if isinstance(like, (list, tuple)):
+        return Entries(cast_inside(part, item) for part, item in zip(g, like, strict=True))
+    return cast_like(g, like)
+
+
 def nest_like(g: Any, nested: Any) -> Any:
     """The adjoint of `np.array(nested)`: entries of `g` in the nesting of `nested`."""
     if isinstance(nested, (list, tuple)):
@@ -272,6 +285,7 @@ SHORT_INSIDE: dict[str, Callable[..., Any]] = {
     **{name: form for name, form in SHORT.items() if form not in (part_like, reached, copy)},
     **{"zeros_like": zeros_inside, "added": added_inside, "accumulate": added_inside},
     **{"add_at": added_at, "nest_like": nest_like, "require_class": require_class},
+    "cast_like": cast_inside,
 }
 _CHECKS = ("require_field",)  # of any value
 
@@ -316,7 +330,20 @@ def is_of_arrays(module: ir.Module) -> bool:
     """Whether all that the functions of a module compute with may be numbers and arrays: it shows
     no lists, dicts or objects, but those that only keep what is saved."""
     given = {function.name: _given(function) for function in module.functions}
+    if not is_typed(module) and any(map(_unpacks_argument, module.functions)):
+        return False
     return not any(_shows_containers(function, given) for function in module.functions)
+
+
+def _unpacks_argument(function: ir.Function) -> bool:
+    """Whether a function takes an argument apart, which may be a tuple of arrays of any shapes."""
+    return any(
+        isinstance(stmt, ir.Assign)
+        and isinstance(stmt.target, tuple)
+        and isinstance(stmt.value, ir.Var)
+        and stmt.value.name in function.param_names
+        for stmt in ir.statements(function.body)
+    )
 
 
 def _given(function: ir.Function) -> ir.Expr | None:
