@@ -423,5 +423,39 @@ def test_options_that_a_constructor_changes_first() -> None:
         tl.check_grads(energy, (np.array([0.5, 1.2]),))
 
 
+class Model:
+    def __init__(self, e: Any, w: Any = 1.0, b: Any = 0.5) -> None:
+        self.v = w * e + b
+
+
+class Counted(Model):
+    def __init__(self, e: Any, **options: Any) -> None:
+        self.n = len(options)
+        super().__init__(e, **options)
+
+
+class Weighted(Counted):
+    def __init__(self, e: Any, scale: Any = 2.0, **options: Any) -> None:
+        if "w" in options:
+            options["w"] = options["w"] * 3.0
+        super().__init__(e * scale, **options)
+
+
+@pytest.mark.parametrize("words", [(), ("w",), ("b", "scale"), ("w", "b")])
+def test_options_that_a_constructor_reads_and_passes_on(words: tuple[str, ...]) -> None:
+    """(Refused before: whose `__init__` `super()` gives was lost.)"""
+
+    def energy(e, given):
+        made = Weighted(e, **dict.fromkeys(words, given))
+        return np.sum(made.v**2) * (1 + made.n)
+
+    def written(e, given):
+        made = Weighted(e, w=given) if words else Counted(e, b=given)
+        return np.sum(made.v**2) * (1 + made.n)
+
+    tl.check_grads(energy, (X, 1.3))
+    tl.check_grads(written, (X, 1.3), order=2)
+
+
 def test_static_and_class_methods_of_a_parent() -> None:
     tl.check_grads(lambda x: Square().area(x), (np.array([0.5, 1.2]),), order=2)

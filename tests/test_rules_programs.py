@@ -257,6 +257,21 @@ def reversed_pieces(x):
     return np.sum(np.piecewise(x, [x > 0.5, x <= 0.5], pieces))
 
 
+def places_in_common(x):
+    """Constants are given what the programs of these operations do not take."""
+    _, i, j = np.intersect1d([1, 3, 4], [3, 4, 0], return_indices=True)
+    k = np.intersect1d(np.where(x > 0.25)[0], np.where(x < 0.9)[0], assume_unique=True)
+    return np.sum(x[i] * x[j] ** 2) * np.sum(x[k])
+
+
+def test_programs_that_do_not_take_all_arguments() -> None:
+    x = np.array([0.3, 0.7, 0.95, 0.5, 0.2])
+    tl.check_grads(places_in_common, (x,), order=2)
+    tl.check_grads(lambda x: np.setdiff1d(x[::-1], x[:2], assume_unique=True) * x[:3], (x,))
+    with pytest.raises(tl.UnsupportedError, match="np.intersect1d with these arguments"):
+        tl.grad(lambda x: np.sum(np.intersect1d(x, x, return_indices=True)[0]))(x)
+
+
 def test_pieces_that_are_not_seen_are_refused() -> None:
     with pytest.raises(tl.UnsupportedError, match="piecewise"):
         tl.grad(reversed_pieces)(V)

@@ -266,6 +266,7 @@ class _Desugaring:
     def body_of(self, lowered: Lowered, call: ir.Call, origin: ir.Origin) -> ir.Block | None:
         """The body of a method by names of the constructor, without its `return`."""
         function = lowered.function
+        call, before = self.words_taken(call, function, origin)
         try:
             bound = signature_of(function).bind(*call.args, **dict(call.kwargs))
         except (TypeError, ValueError):
@@ -295,7 +296,34 @@ class _Desugaring:
         *body, last = function.body
         if not isinstance(last, ir.Return):
             body.append(last)
-        return (*head, *ir.renamed(tuple(body), values))
+        return (*before, *head, *ir.renamed(tuple(body), values))
+
+    def words_taken(
+        self, call: ir.Call, function: ir.Function, origin: ir.Origin
+    ) -> tuple[ir.Call, ir.Block]:
+        """A call with the parameters that `**options` may hold by name, and the statements that
+        take them from a copy of it: `weights = rest.pop("weights", 1.0)`."""
+        *args, last = call.args or (None,)
+        if not (isinstance(last, ir.Opaque) and last.text.startswith("**") and last.values):
+            return call, ()
+        rest = self.names.fresh("rest")
+        update = ir.Call(ir.Attribute(ir.Var(rest), "update"), last.values)
+        block: list[ir.Stmt] = [
+            ir.Assign(rest, ir.Display("dict", ()), origin),
+            ir.Do(update, origin),
+        ]
+        words: dict[str, ir.Expr] = dict(call.kwargs)
+        for param in function.params[len(args) :]:
+            if param.name in words or param.kind in ("positional", *_STARRED):
+                continue
+            default = () if param.default is None else (param.default,)
+            value = ir.Call(ir.Attribute(ir.Var(rest), "pop"), (ir.Const(param.name), *default))
+            name = self.names.fresh(param.name)
+            block.append(ir.Assign(name, value, origin))
+            words[param.name] = ir.Var(name)
+        if any(param.kind == "**" for param in function.params):
+            words["**"] = ir.Var(rest)
+        return dataclasses.replace(call, args=tuple(args), kwargs=(*words.items(),)), tuple(block)
 
 
 def _packed(given: Any, kind: str) -> tuple[ir.Expr | None, ir.Expr | None]:

@@ -22,6 +22,7 @@ from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.kind import Kind
 from ..pytree.leaves import is_matrix
+from ..rules.definitions import definition
 from ..runtime.records import attribute_of
 from .constructors import own_way_of_making, record_class
 from .flow import writes_outside
@@ -442,8 +443,9 @@ class _Check:
                 f"{self._reason(culprit)} Set the attributes in `__init__` only, or "
                 "make the object outside and pass it as an argument.",
             )
+        options = " with these arguments" if definition(obj) is not None else ""
         return UnsupportedError(
-            f"no derivative rule for {name}",
+            f"no derivative rule for {name}{options}",
             place,
             f"{self._reason(culprit)} {advice(name)}Add a rule with @tl.rule({name}), mark it with "
             f"nondifferentiable({name}), or apply tl.stop_gradient to its argument.",

@@ -129,11 +129,7 @@ def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     keywords.update(call.kwargs)
     if all(_is_usual(keywords.get(word), values) for word, values in usual.items()):
         return None
-    try:
-        inspect.signature(program).bind(*call.args, **dict(call.kwargs))
-    except TypeError:
-        return None
-    return program
+    return None if _takes_no_such(program, call) else program
 
 
 _OPTIONAL = frozenset(path.rpartition(".")[2] for path in options.CALLS)
@@ -281,6 +277,8 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
             case ir.Call(fn=ir.Ref(obj=obj) as fn, args=args, kwargs=()) if is_interpolant(obj):
                 plain = ir.Ref("evaluated", runtime.evaluated)
                 return ir.rebuild(ir.Call(plain, (fn, *args), at=e.at), expr)
+            case ir.Call(fn=ir.Ref(obj=obj) as fn) if _takes_no_such(definition(obj), e):
+                return ir.rebuild(e, lambda part: part if part is fn else expr(part))
             case ir.Ref(text, obj):
                 program = definition(obj)
                 if program is None or default_book().find(obj) is not None:
@@ -313,6 +311,18 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
         return ir.rebuild(e, expr)
 
     return ir.rewrite(stmts, expression=expr)
+
+
+def _takes_no_such(program: Callable[..., Any] | None, call: ir.Call) -> bool:
+    """Whether a call gives an operation what the program that it is read as does not know: it stays
+    a call of the library's, for constants."""
+    if program is None or any(map(ir.is_starred, call.args)):
+        return False
+    try:
+        inspect.signature(program).bind(*call.args, **dict(call.kwargs))
+    except TypeError:
+        return True
+    return False
 
 
 def _makes_namedtuple(obj: Any) -> bool:

@@ -151,17 +151,17 @@ def union1d(ar1, ar2):
     return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
 
 
-def intersect1d(ar1, ar2):
+def intersect1d(ar1, ar2, assume_unique=False):
     values = np.unique(ar1)
     return values[np.isin(values, ar2)]
 
 
-def setdiff1d(ar1, ar2):
-    values = np.unique(ar1)
+def setdiff1d(ar1, ar2, assume_unique=False):
+    values = np.ravel(ar1) if assume_unique else np.unique(ar1)
     return values[np.isin(values, ar2, invert=True)]
 
 
-def setxor1d(ar1, ar2):
+def setxor1d(ar1, ar2, assume_unique=False):
     first, second = np.unique(ar1), np.unique(ar2)
     only_first = first[np.isin(first, second, invert=True)]
     only_second = second[np.isin(second, first, invert=True)]

@@ -38,7 +38,7 @@ def solve(y, a, b, lower=False, *, assume_a=None):
 
 
 @rule("scipy.sparse.linalg.spsolve", kind=_like_b)
-def spsolve(y, A, b):
+def spsolve(y, A, b, permc_spec=None, use_umfpack=True):
     y_dot = scipy.sparse.linalg.spsolve(A, b_dot)  # (the matrix is constant, as everywhere)
     if is_real(A):
         b_bar = reshape_like(scipy.sparse.linalg.spsolve(A.T, y_bar), b)
