@@ -594,3 +594,50 @@ def test_objects_that_yield_in_ways_that_are_not_read(f):
     for derive in (tl.grad, tl.jacfwd):
         with pytest.raises(tl.UnsupportedError):
             derive(f)(V)
+
+
+# ------------------------------------------------- what is refused with the line that asks for it
+
+
+def joined_by_itself(items):
+    if len(items) < 2:
+        return items
+    return joined_by_itself(items[1:]) + joined_by_itself(items[2:])
+
+
+def of_joined(x):
+    found = joined_by_itself([x[0], x[1], x[0]])
+    return found[0] * found[1]
+
+
+def turned_and_written(x):
+    m = np.outer(x, x)
+    for (i, j), v in np.ndenumerate(m.T):
+        m[j, i] = v * v
+    return np.sum(m)
+
+
+def options_of(x, **options):
+    return x[0] * options["lambda"]
+
+
+def of_a_word_of_python(x):
+    return options_of(x, **{"lambda": x[1]})
+
+
+@pytest.mark.parametrize("f", [of_joined, turned_and_written, of_a_word_of_python])
+def test_what_ended_in_errors_of_type_or_syntax(f):
+    with pytest.raises(tl.UnsupportedError) as caught:
+        tl.grad(f)(X)
+    assert caught.value.place is not None
+    assert caught.value.hint
+
+
+def in_pieces(s):
+    return np.piecewise(s, [s < 0.5, s >= 0.5], [np.sin, lambda q: q**2]) * s
+
+
+def test_pieces_of_a_number():
+    for s, slope in ((0.3, np.sin(0.3) + 0.3 * np.cos(0.3)), (0.7, 3.0 * 0.7**2)):
+        assert np.isclose(tl.grad(in_pieces)(s), slope)
+        assert np.isclose(tl.jvp(in_pieces, (s,), (1.0,))[1], slope)

@@ -748,3 +748,90 @@ def test_methods_with_names_of_those_of_containers_change_their_object(f):
     assert value == pytest.approx(f(0.7))
     assert slope == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6)
     assert tl.jvp(f, (0.7,), (1.0,))[1] == pytest.approx(slope)
+
+
+class Shape:
+    """Its names are those of methods and attributes of arrays that write, or give views."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def fill(self, s):
+        self.v = self.v * s
+
+    def sort(self):
+        self.v = self.v**2
+
+    def partition(self, k):
+        self.v = self.v + k * self.v**2
+
+    @property
+    def real(self):
+        return self.v * 3.0
+
+    @property
+    def T(self):
+        return self.v + self.v**2
+
+
+def filled(x, cls=Shape):
+    shape = given_a_value(x, cls(x))
+    shape.fill(x)
+    return shape.v
+
+
+def sorted_twice(x, cls=Shape):
+    shape = given_a_value(x, cls(x))
+    for _ in range(2):
+        shape.sort()
+    return shape.v * x
+
+
+def parted(x, cls=Shape):
+    shape = given_a_value(x, cls(x))
+    shape.partition(2)
+    return shape.v * x
+
+
+def real_and_turned(x, cls=Shape):
+    shape = given_a_value(x, cls(x))
+    return shape.real * shape.T
+
+
+def given_a_value(x, shape):
+    shape.v = x
+    return shape
+
+
+@pytest.mark.parametrize("f", [filled, sorted_twice, parted, real_and_turned])
+def test_names_of_what_arrays_have(f):
+    slope = tl.grad(f)(0.7)
+    assert slope == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6)
+    assert tl.jvp(f, (0.7,), (1.0,))[1] == pytest.approx(slope)
+
+
+class Lazy:
+    def __init__(self, v):
+        self.v = v
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self.__dict__[name] = found = self.v * len(name)
+        return found
+
+
+def made_of(cls, x):
+    return cls(x)
+
+
+def stored_when_it_is_read(x, cls=Lazy):
+    lazy = made_of(cls, x)
+    return lazy.area * lazy.area
+
+
+def test_what_is_stored_when_it_is_read_is_no_field():
+    """(The gradient was zero.)"""
+    for derive in (tl.grad, tl.jacfwd):
+        with pytest.raises(tl.UnsupportedError):
+            derive(stored_when_it_is_read)(0.7)

@@ -21,6 +21,7 @@ from ..runtime import (
     buffers,
     containers,
     functions,
+    indexing,
     iterators,
     linalg,
     records,
@@ -122,12 +123,14 @@ def _of_attribute(error: BaseException, place: Place | None) -> UnsupportedError
     if not isinstance(error, AttributeError):
         return None
     if error.name in OF_ARRAYS and isinstance(error.obj, (float, Mirror)):
-        return UnsupportedError(
+        found = UnsupportedError(
             f"`.{error.name}` is taken for that of an array, and is a field of an object here",
             place,
             "Read the field in a method of its class, or annotate the parameter that the object "
             "comes from with the class.",
         )
+        found.method = error.name
+        return found
     if not isinstance(error.obj, (Mirror, Record, dict)) and not _is_ours(error.obj):
         return None
     if error.name in ("__iter__", "__getitem__"):
@@ -254,6 +257,9 @@ REFUSING = frozenset(
         *(
             broadcasting.adjoint_dtype,
             broadcasting.require_real,
+            broadcasting.require_fields_stay,
+            broadcasting.refuse_list,
+            indexing.flat_view,
             buffers.require_apart,
             buffers.require_array,
             buffers.require_mutable,
@@ -285,6 +291,7 @@ REFUSING = frozenset(
             functions.plain_function,
             functions.asked_of_none,
             functions._length,
+            functions._require_words,
             containers.ExplicitDefaults.__missing__,
             containers.makes_entry,
             containers.argument_key,

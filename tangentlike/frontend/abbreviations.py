@@ -24,6 +24,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Param, Ref, Slice, Var
+from ..ir.names import is_word
 from .comprehensions import taken_whole
 from .nested import Closure
 from .operands import is_constant, is_shape_query
@@ -283,6 +284,4 @@ def spread(call: gast.Call) -> gast.Call:
 
 
 def _is_word(key: gast.AST | None) -> bool:
-    return (
-        isinstance(key, gast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
-    )
+    return isinstance(key, gast.Constant) and isinstance(key.value, str) and is_word(key.value)

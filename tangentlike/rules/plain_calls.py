@@ -528,8 +528,9 @@ def choices_desugared(lowered: Lowered) -> Lowered:
     of ufuncs.
 
     before::                                    after::
-        y = np.piecewise(x, [m, n], [f, 0.5])       y = np.zeros_like(x)
-                                                    x_m = x[m];  f_x = f(x_m);  y[m] = f_x
+        y = np.piecewise(x, [m, n], [f, 0.5])       values = np.asarray(x)
+                                                    y = np.zeros_like(values)
+                                                    x_m = values[m];  f_x = f(x_m);  y[m] = f_x
                                                     y[n] = 0.5
         y = np.select([m, n], [a, b], c)            other = np.where(n, b, c)
                                                     y = np.where(m, a, other)
@@ -780,6 +781,8 @@ class _Normalizer:
         masks, functions = (self.lists[a.name] for a in given if isinstance(a, ir.Var))
         self.origin = stmt.origin
         out: list[ir.Stmt] = []
+        # (It may be a number.)
+        x = self.named("values", ir.Call(ir.Ref(f"{self.alias}.asarray", np.asarray), (x,)), out)
         zeros = ir.Call(ir.Ref(f"{self.alias}.zeros_like", np.zeros_like), (x,))
         result = self.named("pieces", zeros, out)
         if len(functions) == len(masks) + 1:

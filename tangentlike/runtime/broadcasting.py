@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import SEQUENCES, Entries, is_array_class, like_dict, mirror
+from .records import SEQUENCES, Entries, is_array_class, like_dict, mirror, stores
 from .sharing import Buffers, same_view
 from .statements import written_for
 
@@ -47,10 +47,7 @@ def unbroadcast(g: Any, like: Any) -> Any:
     if isinstance(g, Entries):
         g = np.asarray(g)
     if isinstance(g, (*SEQUENCES, dict)):
-        raise TypeError(
-            f"the adjoint of a {kind.__name__} in an elementwise operation is a "
-            f"{type(g).__name__}; build arrays from lists before computing with them"
-        )
+        refuse_list(g, kind)
     if isinstance(like, SEQUENCES):
         return _as_list(sum_to(g, _nested_shape(like)), like)
     if isinstance(like, _NUMBERS):
@@ -59,6 +56,15 @@ def unbroadcast(g: Any, like: Any) -> Any:
     if type(like) is np.ndarray and not like.shape and type(summed) is not np.ndarray:
         return np.asarray(summed, like.dtype if like.dtype.kind in "fc" else None)
     return summed
+
+
+def refuse_list(g: Any, kind: type) -> None:
+    """Refuse the adjoint of a list where arrays or numbers were expected to be computed with."""
+    raise TypeError(
+        f"the adjoint of a {kind.__name__} in an elementwise operation is a {type(g).__name__}: "
+        "build arrays from lists before computing with them, and join lists item by item, as in "
+        "`[*xs, *ys]`"
+    )
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -258,6 +264,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return array(x) if x.dtype.kind in "fc" else array(x, dtype=adjoint_dtype(x))
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
+        require_fields_stay(x)
         return made
     if isinstance(x, (*_ITEMS, MappingView)):
         items: Any = x
@@ -267,6 +274,17 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, (type, types.ModuleType)):
         return Constant(x)
     return float(number)
+
+
+def require_fields_stay(x: Any) -> None:
+    """Check that an object whose zeros are made does not store what it is asked for: its class
+    computed some of the fields that it has then.
+
+    Raises `TypeError` otherwise.
+    """
+    reader = getattr(type(x), "__getattr__", None)
+    if isinstance(reader, types.FunctionType) and stores(reader.__code__, False):
+        raise written_for("an object whose `__getattr__` stores nothing", x)
 
 
 class Constant(float):

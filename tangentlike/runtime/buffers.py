@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dis
-import functools
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .mutation import inside
-from .records import fields_of, is_array
+from .records import fields_of, is_array, stores
 from .sharing import memory_owner
 from .statements import NotDifferentiated, written_for
 
@@ -478,19 +476,10 @@ def _may_be_stored_by_reading(x: Any, name: str) -> bool:
     `if self._s is None: self._s = ...`."""
     of_class = getattr(type(x), name, None)
     if isinstance(of_class, property):
-        return isinstance(of_class.fget, types.FunctionType) and _stores(
-            of_class.fget.__code__, True
-        )
+        reader = of_class.fget
+        return isinstance(reader, types.FunctionType) and stores(reader.__code__, True)
     reader = getattr(type(x), "__getattr__", None) if of_class is None else None
-    return isinstance(reader, types.FunctionType) and _stores(reader.__code__, False)
-
-
-@functools.lru_cache(maxsize=256)
-def _stores(code: types.CodeType, calls: bool) -> bool:
-    """Whether a function may store something: what it calls may do that, too, with `calls`."""
-    storing = ("STORE_ATTR", "STORE_SUBSCR", *(("CALL",) if calls else ()))
-    by_name = {"setattr", "__setattr__", "setdefault", "update"}.intersection(code.co_names)
-    return bool(by_name) or any(i.opname.startswith(storing) for i in dis.get_instructions(code))
+    return isinstance(reader, types.FunctionType) and stores(reader.__code__, False)
 
 
 def require_stored(x: Any, name: str) -> None:

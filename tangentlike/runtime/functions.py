@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import keyword
 import linecache
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,16 @@ def _length(items: Any) -> int:
     )
 
 
+def _require_words(names: Iterable[str]) -> None:
+    """Check that `name=` may stand before an argument, for what is unpacked from a dict."""
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise TypeError(
+                f"an argument has the name {name!r}, which no parameter can have: give the "
+                "function the dict itself, as `f(x, options)`"
+            )
+
+
 def position_name(place: int, words: Sequence[str]) -> str:
     """What an argument by position is called where others have these names.
 
@@ -249,6 +260,7 @@ def _taking_items(
     f: Any, layout: tuple[int | None, ...], keys: tuple[str, ...] | None, words: tuple[str, ...]
 ) -> types.FunctionType:
     """`def f_of(x0, x1): return f(x0, x1[0], x1[1])`, with its source."""
+    _require_words(keys or ())
     params = [position_name(i, words) for i in range(len(layout) + (keys is not None))]
     parts = []
     for param, length in zip(params, layout, strict=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import dis
 import functools
 import inspect
 import sys
@@ -303,6 +304,14 @@ def mirror(value: Any, item: Callable[[Any], Any]) -> Any:
     if fields is None:
         return None
     return Mirror(**{name: item(v) for name, v in {**_of_class(type(value)), **fields}.items()})
+
+
+@functools.lru_cache(maxsize=256)
+def stores(code: types.CodeType, calls: bool) -> bool:
+    """Whether a function may store something: what it calls may do that, too, with `calls`."""
+    storing = ("STORE_ATTR", "STORE_SUBSCR", *(("CALL",) if calls else ()))
+    by_name = {"setattr", "__setattr__", "setdefault", "update"}.intersection(code.co_names)
+    return bool(by_name) or any(i.opname.startswith(storing) for i in dis.get_instructions(code))
 
 
 def like_dict(value: Any, item: Callable[[Any], Any]) -> Any:

@@ -94,9 +94,9 @@ def written_for(wanted: str, x: Any) -> TypeError:
     >>> written_for("an array", 2.0).args[0].partition(":")[0]
     'this derivative is written for an array and got a float'
     """
-    ndim = getattr(x, "ndim", None)
+    ndim = x.ndim if hasattr(type(x), "ndim") else None  # (objects may answer for any name)
     name = type(x).__name__ if not hasattr(x, "__name__") else f"{type(x).__name__} {x.__name__}"
-    found = f"an array of {ndim} dimensions" if ndim else f"a {name}"
+    found = f"an array of {ndim} dimensions" if type(ndim) is int and ndim else f"a {name}"
     return TypeError(
         f"this derivative is written for {wanted} and got {found}: annotate the parameter that it "
         "comes from, or make the derivative with example= arguments of these types"

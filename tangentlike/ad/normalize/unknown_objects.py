@@ -420,12 +420,13 @@ def _made_as_containers(function: ir.Function) -> frozenset[str]:
 
 
 def _container_call(stmt: ir.Stmt, context: Context) -> ir.Call | None:
-    """The call of a method that is one of lists or dicts if its object is one."""
+    """The call of a method that is one of lists, dicts or arrays if its object is one."""
     match getattr(stmt, "value", getattr(stmt, "iter", None)):
         case ir.Call(fn=ir.Attribute(base, name)) as call:
             kind = context.kind_of(base)
             is_open = kind.form in ("unknown", "object", "other") and not isinstance(base, ir.Ref)
-            if is_open and is_container_method(call, context.kinds):
+            writes = isinstance(stmt, ir.Do) and name in _OF_ARRAYS
+            if is_open and (writes or is_container_method(call, context.kinds)):
                 return call if kind.cls is None and name not in context.looked_up else None
     return None
 

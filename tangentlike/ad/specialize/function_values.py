@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import keyword
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,6 +20,7 @@ from ...frontend.lower import Lowered, Scope, names_of
 from ...frontend.primal import is_compiled_python
 from ...frontend.structures import default_function
 from ...ir.kind import NOTHING, UNKNOWN, Kind
+from ...ir.names import is_word
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
 from ...runtime import require_class, require_module, require_none
@@ -139,7 +139,7 @@ class FunctionValues:
                 args.append(arg)
             elif items.form != "dict":
                 args += items.items
-            elif all(isinstance(k, ir.Const) and isinstance(k.value, str) for k in items.keys):
+            elif all(map(_is_word, items.keys)):
                 words = [k.value for k in items.keys if isinstance(k, ir.Const)]
                 if set(words) & kwargs.keys():
                     return call
@@ -261,7 +261,7 @@ def with_words(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                 args = tuple(a for a in call.args if getattr(a, "text", "") != star)
                 given = {word for word, _ in call.kwargs}.union(kind.names)
                 plain = len(given) == len(call.kwargs) + len(kind.names)
-                if len(args) < len(call.args) and plain and all(map(_is_name, given)):
+                if len(args) < len(call.args) and plain and all(map(is_word, given)):
                     words = {word: names.fresh(f"{last.name}_{word}") for word in kind.names}
                     for word, name in words.items():
                         item = ir.Index(ir.Var(last.name), ir.Const(word), call.at)
@@ -275,8 +275,8 @@ def with_words(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     return lowered.with_body(ir.rewrite(function.body, after=statement), made)
 
 
-def _is_name(word: str) -> bool:
-    return word.isidentifier() and not keyword.iskeyword(word)
+def _is_word(key: ir.Expr) -> bool:
+    return isinstance(key, ir.Const) and isinstance(key.value, str) and is_word(key.value)
 
 
 # --------------------------------------------------------------------------------------------------
