@@ -653,6 +653,26 @@ def test_a_product_that_is_given_to_an_unknown_function_may_be_a_number():
     tl.check_grads(layers_of_dicts, (np.array([0.4, 1.1]),), order=2)
 
 
+def asked_and_made(x):
+    act, parts = ASKED["make"], [x * 0.9]
+    while ASKED["o"].is_large(parts[0]):
+        parts[0] = parts[0] * 0.5
+    return np.sum(parts[0] ** 2) + np.sum(act(x)(x))
+
+
+class Asks:
+    def is_large(self, x):
+        return np.sum(x) > 1.0
+
+
+ASKED = {"o": Asks(), "make": lambda v: Joint(None, v)}
+
+
+def test_a_derivative_of_a_method_held_by_its_object_is_differentiated():
+    """(It is a `functools.partial`: the function in it was printed by a name with a dot.)"""
+    tl.check_grads(asked_and_made, (X + 1.0,), order=2)
+
+
 class Changed:
     """A class whose methods have the names that methods of containers have, and change it."""
 

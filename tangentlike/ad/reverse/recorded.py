@@ -720,13 +720,22 @@ class Costs:
         return not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
 
     def _is_reference(self, stmt: ir.Assign) -> bool:
-        """Whether a value is surely an alias or a view: what it refers to is restored in place."""
-        if isinstance(stmt.value, ir.Var) or stmt.target in self.aliases.paths:
+        """Whether a value is surely an alias or a view: what it refers to is restored in place.
+        (A list, a dict or an object may hold another array since.)"""
+        if isinstance(stmt.value, ir.Var):
+            return True
+        if isinstance(stmt.value, ir.Index | ir.Attribute) and self._is_held(stmt.value.base):
+            return False
+        if stmt.target in self.aliases.paths:
             return True
         if not isinstance(stmt.value, ir.Index):
             return False
         basic = surely_basic(stmt.value.key, self.context.kind_of)  # (else it may be a copy)
         return basic and self.context.kind_of(stmt.value).form == "array"
+
+    def _is_held(self, base: ir.Expr) -> bool:
+        """Whether an item or attribute of what may be no array is asked for."""
+        return self.context.kind_of(base).form not in ("array", "value")
 
     def _is_same(self, store: ir.Store) -> bool:
         """Whether a value that is stored to entries is neither broadcast nor cast to integers."""

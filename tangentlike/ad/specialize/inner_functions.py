@@ -120,7 +120,8 @@ class PlainFunctions:
     def function(self, obj: Any, name: str) -> ir.Ref:
         """A function of the file for one that exists in the transform only."""
         if obj not in self._made:
-            ref = emitted(self.callees.names.fresh(name))
+            own = obj.__name__ if "." in name else name  # (of `partial.func`, which is called)
+            ref = emitted(self.callees.names.fresh(own))
             self._made[obj] = ref  # (it may call itself)
             self._print(obj, ref.text)
         return self._made[obj]
