@@ -455,9 +455,17 @@ def of_halves(x, n):
     return np.sum(x)
 
 
+def with_a_norm(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += max(x[i], 0.3) ** abs(x[0])
+    return total + np.linalg.norm(x)
+
+
 def test_a_file_of_its_own_needs_numpy_and_numba() -> None:
     x = vector(5)
-    for fn, args in ((logistic, (0.3, 3.0, 5)), (of_halves, (x, 3)), (every_third, (x,))):
+    programs = ((logistic, (0.3, 3.0, 5)), (of_halves, (x, 3)), (with_a_norm, (x,)))
+    for fn, args in (*programs, (every_third, (x,))):
         df = tl.grad(fn, target="numba", example=args)
         text = df.__tangentlike__.derive().standalone()
         assert "import tangentlike" not in text and "from tangentlike" not in text

@@ -66,7 +66,15 @@ def compiled(fn: types.FunctionType) -> Compiled:
     return Compiled(fn)
 
 
+def _in_files(obj: Any) -> Any:
+    """What stands in a standalone file for something that a compiled function calls."""
+    from .functions import kernel_of  # (imports Numba)
+
+    return kernel_of(obj)
+
+
 compiled.__module__ = "tangentlike.numba"  # (where texts import it from)
+compiled.__dict__["in_files"] = _in_files
 
 
 class Compiled:

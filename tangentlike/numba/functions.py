@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -659,7 +660,8 @@ def _log(x: Any) -> Any:
 
 
 @numba.vectorize
-def _times_log(product: Any, x: Any) -> Any:
+def _times_log(s: Any, t: Any, x: Any) -> Any:
+    product = s * t
     return product * np.log(x) if product != 0 and x != 0 else 0.0 * product
 
 
@@ -681,39 +683,36 @@ def heaviside(x: Any, at_zero: Any) -> Any:
     return 1.0 if x > 0 else 0.0 if x < 0 else at_zero if x == 0 else x + at_zero
 
 
-@_body(runtime.greater_share)
-def _greater_share(a: Any, b: Any) -> Any:
-    return _share(a, b)
+# Helpers of the runtime, entry by entry. (A file of its own has the kernel by the helper's name.)
+_KERNELS: dict[Any, Any] = {
+    runtime.greater_share: _share,
+    runtime.reciprocal_or_zero: _reciprocal,
+    runtime.ratio_or_zero: _ratio,
+    runtime.log_or_zero: _log,
+    runtime.times_log: _times_log,
+    runtime.power_slope: _slope,
+    runtime.exp_of_difference: _weight,
+}
 
 
-@_body(runtime.reciprocal_or_zero)
-def _reciprocal_or_zero(x: Any) -> Any:
-    return _reciprocal(x)
+def kernel_of(helper: Any) -> Any:
+    """The function of entries that a helper is for Numba; the helper itself if it has none."""
+    kernel = _KERNELS.get(helper) if isinstance(helper, FunctionType) else None
+    return helper if kernel is None else kernel._dispatcher.py_func
 
 
-@_body(runtime.ratio_or_zero)
-def _ratio_or_zero(a: Any, b: Any) -> Any:
-    return _ratio(a, b)
+def _entries(kernel: Any) -> Any:
+    """What calls a kernel with as many operands as it has."""
+    match kernel._dispatcher.py_func.__code__.co_argcount:
+        case 1:
+            return lambda x: kernel(x)
+        case 2:
+            return lambda a, b: kernel(a, b)
+    return lambda s, t, x: kernel(s, t, x)
 
 
-@_body(runtime.log_or_zero)
-def _log_or_zero(x: Any) -> Any:
-    return _log(x)
-
-
-@_body(runtime.times_log)
-def _times_log_or_zero(s: Any, t: Any, x: Any) -> Any:
-    return _times_log(s * t, x)
-
-
-@_body(runtime.power_slope)
-def _power_slope(x: Any, p: Any) -> Any:
-    return _slope(x, p)
-
-
-@_body(runtime.exp_of_difference)
-def _exp_of_difference(a: Any, y: Any) -> Any:
-    return _weight(a, y)
+for _helper, _kernel in _KERNELS.items():
+    _body(_helper)(_entries(_kernel))
 
 
 # --------------------------------------------------------------------------------------------------

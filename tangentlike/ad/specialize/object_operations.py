@@ -146,12 +146,7 @@ def fields_marked(
     """The function in which such fields cannot be taken for the attributes of arrays; those of the
     names `looked_up` may be properties where no class is known."""
     taken_out: list[str] = []
-
-    def meant(base: ir.Expr, name: str) -> frozenset[str]:
-        kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
-        if name in looked_up and kind.form in ("unknown", "object") and kind.cls is None:
-            return frozenset(("property",))
-        return frozenset(_meant(one, name) for one in kind.among or (kind,))
+    meant = functools.partial(_meant, kinds, looked_up)
 
     def expr(e: ir.Expr) -> ir.Expr:
         match e:
@@ -195,7 +190,17 @@ def fields_marked(
     return lowered_again(marked) if taken_out else marked
 
 
-def _meant(kind: Kind, name: str) -> str:
+def _meant(
+    kinds: Mapping[str, Kind], looked_up: frozenset[str], base: ir.Expr, name: str
+) -> frozenset[str]:
+    """What may be read by a name that arrays have (see `_meant_of`)."""
+    kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
+    if name in looked_up and kind.form in ("unknown", "object") and kind.cls is None:
+        return frozenset(("property",))
+    return frozenset(_meant_of(one, name) for one in kind.among or (kind,))
+
+
+def _meant_of(kind: Kind, name: str) -> str:
     """What is read of an object by a name that arrays have: a "field" that may carry derivatives,
     a "property", something "discrete", anything of an "object" of whatever class; "" where it is
     not known to be an object."""

@@ -131,9 +131,9 @@ class _Collection:
 
     def add(self, name: str, obj: Any) -> None:
         """Make a name of the file mean an object."""
+        obj = self._form(obj)
         if self.compiler is not None and self._is_compilers(name, obj):
             return
-        obj = self._form(obj)
         if (name, id(obj)) in self.done:
             return
         if obj is pair_of or obj is tangent_of:
@@ -175,6 +175,8 @@ class _Collection:
 
     def _form(self, obj: Any) -> Any:
         """What stands for an object in the file."""
+        if self.compiler is not None:
+            return self.compiler.in_files(obj)
         form = obj if self.of_arrays is None else short_form(obj, self.of_arrays)
         self.shortened |= form is not obj
         return form
