@@ -589,3 +589,40 @@ def test_a_call_for_what_it_writes_has_a_derivative_though_something_was_cut_out
     gradient = tl.grad(filled_by_calls_alone, wrt=(0, 1))(x, y)
     tangent = tl.jvp(filled_by_calls_alone, (x, y), (y, x))[1]
     np.testing.assert_allclose(tangent, np.sum(gradient[0] * y) + np.sum(gradient[1] * x))
+
+
+class State:
+    """Its constructor, and what that calls, has branches that no call below gets to."""
+
+    def __init__(self, x, exact=None):
+        self.x, self.exact = x, exact
+        if self.x is None:
+            self.x = np.unwrap(x, discont=x[0])
+        self.solve()
+
+    def solve(self):
+        self.y = self.x * self.x
+        if self.exact is not None:
+            import zlib
+
+            self.y = zlib.adler32(self.y)
+
+    def __iter__(self):
+        if self.exact is not None:
+            yield np.unwrap(self.y, discont=self.y[0])
+        yield self.y
+        yield self.x
+
+
+class Later(State):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.z = self.y * 2.0
+
+
+def test_refusals_in_what_makes_objects() -> None:
+    """(Refused at once before.)"""
+    tl.check_grads(lambda x: np.sum(State(x).y * Later(x).z), (X,))
+    tl.check_grads(lambda x: sum(np.sum(v * v) for v in State(x)), (X,))
+    with pytest.raises(tl.UnsupportedError, match=r"no derivative rule for zlib\.adler32"):
+        tl.grad(lambda x, exact: np.sum(State(x, exact).y))(X, 1)

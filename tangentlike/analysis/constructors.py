@@ -24,7 +24,7 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.lifting import signature_of
-from ..frontend.lower import Lowered, lower, names_of
+from ..frontend.lower import Lowered, names_of, read_once
 from ..frontend.owners import is_machinery, is_numerical, is_ours
 from ..frontend.signatures import plain_signature
 from ..ir.names import Names
@@ -120,7 +120,7 @@ def constructor(cls: type, omitted: frozenset[str] = frozenset()) -> Lowered | N
     if init is None or _has_descriptors(cls):
         return None
     is_post = init is post_initialiser(cls)
-    written = written_init(cls, init, omitted) if is_post else lower(init)
+    written = written_init(cls, init, omitted) if is_post else read_once(init)
     if written is None:
         return None
     lowered = as_defined(as_numpy(written))
@@ -147,7 +147,7 @@ def constructor(cls: type, omitted: frozenset[str] = frozenset()) -> Lowered | N
 
 def with_class(fn: types.FunctionType, cls: type) -> Lowered | None:
     """A class method as a function in which the class stands for its first parameter."""
-    lowered = as_defined(as_numpy(lower(fn)))
+    lowered = as_defined(as_numpy(read_once(fn)))
     function = lowered.function
     if not function.params or function.params[0].kind not in ("any", "positional"):
         return None
@@ -246,7 +246,7 @@ class _Desugaring:
             yield stmt
             return
         assert isinstance(stmt, ir.Do) and isinstance(stmt.value, ir.Call)
-        inner = as_defined(as_numpy(lower(found)))
+        inner = as_defined(as_numpy(read_once(found)))
         inner = arguments_passed_on(inner, self.following)
         body = self.body_of(inner, ir.Call(stmt.value.fn, args, call.kwargs), stmt.origin)
         if body is None:
@@ -465,7 +465,7 @@ def arguments_passed_on(
         return lowered
     stmt = found[0]
     assert isinstance(stmt, ir.Do) and isinstance(stmt.value, ir.Call)
-    taken = arguments_passed_on(lower(init), parent).function.params[1:]
+    taken = arguments_passed_on(read_once(init), parent).function.params[1:]
     params = _taken(stmt.value, taken)
     own = {name for s in ir.statements(function.body) for name in ir.binds(s)}
     own |= set(function.param_names) - starred
@@ -563,7 +563,7 @@ def made_by_factories(cls: Any, given: Collection[str]) -> frozenset[str]:
 def written_init(cls: type, post: types.FunctionType, omitted: Collection[str]) -> Lowered | None:
     """The generated `__init__` as a function; `omitted` are fields that their factories make.
     None where a default cannot be written down."""
-    lowered = lower(post)
+    lowered = read_once(post)
     own = lowered.function.params[0].name if lowered.function.params else ""
     origin = ir.Origin(lowered.function.place)
     params = [ir.Param(own)]

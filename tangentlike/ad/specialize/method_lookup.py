@@ -31,7 +31,7 @@ from ...analysis.operations import is_entered, is_python_function, written_posit
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import copy_of, signature_of
-from ...frontend.lower import Lowered, lower
+from ...frontend.lower import Lowered, read_once
 from ...frontend.owners import is_library
 from ...frontend.signatures import plain_signature
 from ...frontend.structures import (
@@ -193,7 +193,7 @@ class MethodLookup:
                 f"    return self.{name}",
             )
             made = function_of("\n".join(lines) + "\n", name, {"__name__": fn.__module__, **names})
-            lowered = as_defined(as_numpy(lower(made)))
+            lowered = as_defined(as_numpy(read_once(made)))
             written = ir.Ref(f"{owner.__name__}.{name}.func", fn)
 
             def named(e: ir.Expr) -> ir.Expr:
@@ -257,7 +257,7 @@ class MethodLookup:
             return fn
         key = (fn, "items")
         if key not in self._of_class:
-            lowered = as_defined(as_numpy(lower(listed(ir.Ref(fn.__name__, fn)).obj)))
+            lowered = as_defined(as_numpy(read_once(listed(ir.Ref(fn.__name__, fn)).obj)))
             self._of_class[key] = self._standing(fn, fn.__name__, lowered)
         return self._of_class[key]
 
@@ -265,7 +265,7 @@ class MethodLookup:
         """A method that raises where it would decline."""
         key = (fn, operator_text)
         if key not in self._of_class:
-            lowered = raising(as_defined(as_numpy(lower(fn))), operator_text)
+            lowered = raising(as_defined(as_numpy(read_once(fn))), operator_text)
             self._of_class[key] = self._standing(fn, fn.__name__, lowered)
         made = self._of_class[key]
         assert made is not None
@@ -402,7 +402,7 @@ class MethodLookup:
             if fn is not None and is_generator_function(fn):
                 self._of_class[key] = self.items_of(fn)
             elif fn is not None:
-                lowered = _listing(as_defined(as_numpy(lower(fn))))
+                lowered = _listing(as_defined(as_numpy(read_once(fn))))
                 if lowered is not None:
                     self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)
         return self._of_class[key]
