@@ -459,3 +459,58 @@ def test_options_that_a_constructor_reads_and_passes_on(words: tuple[str, ...]) 
 
 def test_static_and_class_methods_of_a_parent() -> None:
     tl.check_grads(lambda x: Square().area(x), (np.array([0.5, 1.2]),), order=2)
+
+
+class Slotted:
+    __slots__ = ("_rate", "t", "twice")
+
+    def __init__(self, t: Any) -> None:
+        self.t = t
+
+    def rate(self) -> Any:
+        try:
+            return self._rate
+        except AttributeError:
+            self._rate = self.t * 3.0
+        return self._rate
+
+
+class SlottedAgain(Slotted):
+    __slots__ = (*Slotted.__slots__, "n")
+
+    def __init__(self, t: Any) -> None:
+        super().__init__(t)
+        self.n = np.size(t)
+
+
+@pytest.mark.parametrize("cls", [Slotted, SlottedAgain])
+def test_slots_that_are_empty_at_first(cls: Any) -> None:
+    def energy(x):
+        made = cls(x)
+        for k in range(2):
+            made.twice = made.t * (k + made.rate())
+            x = x + made.twice * made.rate()
+        return np.sum(x)
+
+    tl.check_grads(energy, (X,), order=2)
+
+
+class Declared:
+    __slots__ = ("area", "t")  # the first is set after the second
+    power = 2.0
+
+    def __init__(self, t: Any) -> None:
+        self.t = t
+
+
+def test_slots_that_are_set_after_later_ones() -> None:
+    """(Second derivatives took the adjoint of one slot for that of another.)"""
+
+    def energy(x):
+        made = Declared(x)
+        for _ in range(2):
+            made.area = made.t * made.t
+            x = x + made.area * made.t * made.power
+        return np.sum(x)
+
+    tl.check_grads(energy, (X,), order=2)

@@ -762,8 +762,9 @@ def sets_when_made(cls: type, name: str) -> bool:
     >>> [sets_when_made(Log, name) for name in ("size", "rows", "count", "last")]
     [True, True, True, False]
     """
-    if hasattr(cls, name):
-        return not isinstance(getattr(cls, name), functools.cached_property)
+    found = getattr(cls, name, None)
+    if hasattr(cls, name) and not isinstance(found, types.MemberDescriptorType):  # (empty slots)
+        return not isinstance(found, functools.cached_property)
     work: list[Any] = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
     seen: set[Any] = {object.__init__}
     while work:

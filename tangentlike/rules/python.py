@@ -304,10 +304,11 @@ def joined(y, a, b):
 
 @rule(runtime.record_like, builder=True, view="maybe", kind=unknown)
 def record_like(call, kind_of):
-    """One item for each field."""
+    """One item for each field. (Which these were, the mirror tells: an object with slots may have
+    got others since, in places before.)"""
     items = [f"item{n}" for n in range(len(call.args) - 1)]
     dots = "".join(f", {item}_dot" for item in items)
-    bars = [f"    {item}_bar = record_item(y_bar, record, {n})" for n, item in enumerate(items)]
+    bars = [f"    {item}_bar = record_item(y_bar, y, {n})" for n, item in enumerate(items)]
     head = f"def record_like({', '.join(['y', 'record', *items])}):"
     return "\n".join([head, f"    y_dot = record_like(record{dots})", "    record_bar = 0", *bars])
 

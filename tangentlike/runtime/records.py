@@ -263,7 +263,8 @@ def field_order(cls: Any, names: Sequence[str]) -> list[str]:
     """
     if dataclasses.is_dataclass(cls) or not isinstance(cls, type):
         return list(names)
-    slots = [name for base in cls.__mro__ for name in _slots(base) if name in names]
+    given = (name for base in cls.__mro__ for name in _slots(base) if name in names)
+    slots = tuple(dict.fromkeys(given))  # (a class may repeat those of its parent)
     return [*slots, *(name for name in names if name not in slots)]
 
 
@@ -359,8 +360,10 @@ def record_like(value: Any, *items: Any) -> Any:
     names = names_of(value)
     if names is not None:
         return Record(names, items)
-    shared = {name: _zeros(v) for name, v in _of_class(type(value)).items()}
-    return Mirror(**{**shared, **dict(zip(fields_of(value) or (), items, strict=True))})
+    found = dict(zip(fields_of(value) or (), items, strict=True))
+    for name, v in _of_class(type(value)).items():
+        found.setdefault(name, _zeros(v))
+    return Mirror(**found)
 
 
 def instance(cls: type, /, **attributes: Any) -> Any:
