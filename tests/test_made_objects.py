@@ -428,13 +428,13 @@ class Model:
         self.v = w * e + b
 
 
-class Counted(Model):
+class CountedModel(Model):
     def __init__(self, e: Any, **options: Any) -> None:
         self.n = len(options)
         super().__init__(e, **options)
 
 
-class Weighted(Counted):
+class Weighted(CountedModel):
     def __init__(self, e: Any, scale: Any = 2.0, **options: Any) -> None:
         if "w" in options:
             options["w"] = options["w"] * 3.0
@@ -450,7 +450,7 @@ def test_options_that_a_constructor_reads_and_passes_on(words: tuple[str, ...]) 
         return np.sum(made.v**2) * (1 + made.n)
 
     def written(e, given):
-        made = Weighted(e, w=given) if words else Counted(e, b=given)
+        made = Weighted(e, w=given) if words else CountedModel(e, b=given)
         return np.sum(made.v**2) * (1 + made.n)
 
     tl.check_grads(energy, (X, 1.3))
