@@ -170,6 +170,23 @@ def test_a_text_without_types_gives_integers_no_integers_for_derivatives(f, alon
     assert got == pytest.approx(expected, rel=1e-6)
 
 
+def through_items(xs, s):
+    rows = [xs[0], s]
+    rows.append(rows[0] * s)
+    xs[0] = xs[1] * s
+    return sum(rows) + xs[0]
+
+
+def test_a_text_without_types_that_finds_adjoints_by_identity_refuses_integers():
+    """(Their adjoints were not found: the derivatives were 0.)"""
+    df = tl.grad(through_items, wrt=(0, 1))
+    run = loaded(df.source, "saved", {"np": np, "__name__": __name__})[df.__name__]
+    assert "Shadow" in df.source and run([0.5, 2.0], 3.0) == ([4.0, 3.0], 3.5)
+    for args in (([0.5, 2.0], 3), ([1, 2], 3.0), (np.array([1, 2]), 3.0)):
+        with pytest.raises(TypeError, match="with respect to integers"):
+            run(*args)
+
+
 def weighted(w, x, k=2.0, *, s=0.5):
     return np.sum(np.tanh(x @ w) ** 2) * k + s * np.sum(w**3)
 

@@ -31,6 +31,7 @@ from .buffers import (
     require_class,
     require_container,
     require_field,
+    require_floating,
     require_floats,
     require_held,
     require_in_vars,

@@ -268,6 +268,28 @@ def require_floats(x: Any, listed: bool = False) -> None:
         )
 
 
+def require_floating(*values: Any) -> None:
+    """Check that what is differentiated with respect to holds numbers of floating point, where
+    adjoints are found by the identity of the numbers: an integer has none.
+
+    Raises `TypeError` otherwise.
+
+    >>> require_floating(0.5, np.ones(2), [2, 0.5], {})
+    """
+    if not all(map(_is_floating, values)):
+        raise TypeError(
+            "derivatives are asked for with respect to integers: pass floats, 2.0 for 2 or "
+            "x.astype(float)"
+        )
+
+
+def _is_floating(x: Any) -> bool:
+    if isinstance(x, (list, tuple, dict)):
+        items = list(x.values() if isinstance(x, dict) else x)
+        return not items or any(map(_is_floating, items))
+    return not isinstance(x, int) and getattr(getattr(x, "dtype", None), "kind", "f") not in "iub"
+
+
 def require_numpys(*values: Any) -> None:
     """Check that what is combined with what carries derivatives computes as NumPy's arrays and
     numbers do, for which the rules hold.

@@ -374,15 +374,15 @@ class IdentityReverse(Reverse):
         return recording.run(), recomputed
 
     def protect(self) -> ir.Block:
-        """The arguments as objects of their own."""
+        """The arguments as objects of their own, of floats where nothing is known of them."""
         origin = ir.Origin(self.primal.function.place, "primal")
+        kinds = {p: self.context.kind_of(ir.Var(p)) for p in self.primal.wrt}
+        open_ = tuple(ir.Var(p) for p, kind in kinds.items() if kind.form in ("unknown", "value"))
+        check = (self.context.check("require_floating", open_, origin),) if open_ else ()
         helper = self.context.helper("own")
         names = dict.fromkeys((*self.primal.wrt, *self.primal.written))
-        return tuple(
-            ir.Assign(p, ir.Call(helper, (ir.Var(p),)), origin)
-            for p in self.primal.function.param_names
-            if p in names
-        )
+        params = (p for p in self.primal.function.param_names if p in names)
+        return (*check, *(ir.Assign(p, ir.Call(helper, (ir.Var(p),)), origin) for p in params))
 
 
 def identity_pair(
