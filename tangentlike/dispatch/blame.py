@@ -19,6 +19,7 @@ from ..runtime import (
     Record,
     broadcasting,
     buffers,
+    calculus,
     containers,
     functions,
     indexing,
@@ -257,6 +258,7 @@ REFUSING = frozenset(
         *(
             broadcasting.adjoint_dtype,
             broadcasting.require_real,
+            calculus._axes_and_steps,
             broadcasting.require_fields_stay,
             broadcasting.refuse_list,
             indexing.flat_view,
@@ -274,6 +276,7 @@ REFUSING = frozenset(
             buffers.require_plain_keys,
             *(buffers.plain_item, buffers.plain_items),
             buffers.require_class,
+            buffers.require_constant,
             buffers.require_listed,
         ),
         *(buffers.require_module, buffers.require_sequence),

@@ -29,6 +29,7 @@ from .buffers import (
     require_array,
     require_as_many,
     require_class,
+    require_constant,
     require_container,
     require_field,
     require_floating,

@@ -172,6 +172,10 @@ def _axes_and_steps(x: Any, spacing: tuple[Any, ...], axis: Any) -> tuple[Any, A
         axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
     if len(spacing) == 0:
         spacing = (1.0,)
+    if any(np.iscomplexobj(step) for step in spacing):  # (which NumPy takes for real ones, or not)
+        raise TypeError(
+            "np.gradient is given complex distances, which has no derivative: use real ones"
+        )
     return axes, spacing * len(axes) if len(spacing) == 1 else spacing
 
 

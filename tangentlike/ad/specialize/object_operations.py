@@ -168,11 +168,9 @@ def fields_marked(
                 asked = meant(base, plain)
                 named = name if not asked & {"field", "property"} else ir.field_name(plain)
                 named = plain if "property" in asked else named  # (the class tells what it does)
-                return (
-                    stmt
-                    if named == name
-                    else ir.replaced(stmt, value=ir.Attribute(base, named, at))
-                )
+                if named == name:
+                    return stmt
+                return ir.replaced(stmt, value=ir.Attribute(base, named, at))
         return None
 
     def stored(stmt: ir.Stmt) -> ir.Stmt:
