@@ -13,7 +13,6 @@ PRELUDE = (
     ("contextlib", "import contextlib"),
     ("functools", "import functools"),
     ("collections.", "import collections"),
-    ("types.", "import types"),
     ("itertools.", "import itertools"),
     ("math.", "import math"),
     ("waves(", "import numpy as np\n\ndef waves(x):\n    for v in x:\n        yield np.sin(v)\n"),

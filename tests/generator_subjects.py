@@ -114,7 +114,11 @@ UNKNOWN = Subject(
         ("p = WRITERS['m'](<V>)", "p.update(<W>)", "<X> = p.v * 0.5"),
         ("p = WRITERS['m'](<V>)", "p.append(<S>)", "p.clear()", "<X> = p.get(<W>)"),
         ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = <V> * p.size + p.shape[1] * p.ndim"),
-        ("p = Grown(<V>)", "p.ndim = np.sum(<W>)", "<Y> = 0.1 * p.ndim * np.sum(p.size * <V>)"),
+        (
+            "p = WRITERS['m'](<V>)",
+            "p.ndim = np.sum(<W>)",
+            "<Y> = 0.1 * p.ndim * np.sum(p.size * <V>)",
+        ),
         ("p = WRITERS['m'](<V>)", "q = p.pop(<S>)", "<X> = q + 0.5 * p.v"),
         ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = p.v + p.kept", "<Y> = 0.1 * sum(p.kept)"),
     ),
@@ -314,6 +318,7 @@ TAKEN = Subject(
     ),
     (
         ("collections.", "import collections"),
+        ("types.", "import types"),
         (
             "in_polish(",
             "def in_polish(code, p, c):\n    stack = []\n    for op in code:\n"

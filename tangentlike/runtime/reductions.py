@@ -76,7 +76,8 @@ def reduced_count(x: Any, axis: Any, where: Any) -> Any:
            [2.]])
     """
     mask = np.broadcast_to(where, np.shape(x))
-    precision = np.result_type(np.asarray(x).real, np.float16)  # (a Python number is a double)
+    number = isinstance(x, (int, float, complex)) and not isinstance(x, np.generic)  # (a double)
+    precision = np.dtype(float) if number else np.result_type(np.real(x), np.float16)
     return np.sum(mask, axis=axis, keepdims=True, dtype=precision)
 
 
