@@ -113,12 +113,8 @@ UNKNOWN = Subject(
         # their methods may be named like those of containers and of arrays
         ("p = WRITERS['m'](<V>)", "p.update(<W>)", "<X> = p.v * 0.5"),
         ("p = WRITERS['m'](<V>)", "p.append(<S>)", "p.clear()", "<X> = p.get(<W>)"),
-        ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = <V> * p.size + p.shape[1] * p.ndim"),
-        (
-            "p = WRITERS['m'](<V>)",
-            "p.ndim = np.sum(<W>)",
-            "<Y> = 0.1 * p.ndim * np.sum(p.size * <V>)",
-        ),
+        ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = <V> * p.size * 0.3"),
+        ("p = WRITERS['m'](<V>)", "<Y> = 0.1 * p.size * np.sum(<W>)"),
         ("p = WRITERS['m'](<V>)", "q = p.pop(<S>)", "<X> = q + 0.5 * p.v"),
         ("p = WRITERS['m'](<V>)", "p.grow(<S>)", "<X> = p.v + p.kept", "<Y> = 0.1 * sum(p.kept)"),
     ),
@@ -135,8 +131,6 @@ UNKNOWN = Subject(
             "    def update(self, w):\n        self.v = np.tanh(self.v * w)\n\n"
             "    def append(self, c):\n        self.v = self.v + c\n\n"
             "    @property\n    def size(self):\n        return np.sum(self.v)\n\n"
-            "    @property\n    def shape(self):\n        return 2, self.v * 0.1\n\n"
-            "    ndim = 0.7\n\n"
             "    def clear(self):\n        self.v = self.v * 0.5\n\n"
             "    def get(self, w):\n        return self.v * w\n\n"
             "    def pop(self, c):\n        self.v = self.v * c\n        return self.v * 0.3\n\n"
