@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-import scipy.ndimage
 import scipy.optimize
 
 import tangentlike as tl
@@ -580,26 +579,6 @@ def test_a_call_tells_which_words_are_handed_on():
     assert "squashed_fwd(x, power=power, scale=options_scale)" in text
     with pytest.raises(TypeError, match="power"):
         tl.grad(lambda x, **options: squashed(x, power=1, **options))(X, power=2)
-
-
-FILTERS = {"uniform": scipy.ndimage.uniform_filter, "gaussian": scipy.ndimage.gaussian_filter}
-
-
-def filtered(x, name, options):
-    return np.sum(FILTERS[name](x, **options) ** 2)
-
-
-def by_options(x):
-    options = {"size": len(x), "cval": x[0]}
-    options.pop("cval")
-    return filtered(x, "uniform", options)
-
-
-def test_options_by_which_an_operation_has_no_derivative():
-    """(Refused before: only the run knows that they are integers.)"""
-    tl.check_grads(by_options, (X,), order=2)
-    with pytest.raises(tl.UnsupportedError, match="a float for an argument by which it has no"):
-        tl.grad(filtered, wrt=(0, 2))(X, "gaussian", {"sigma": 1.5})
 
 
 def test_types_state_which_words_there_are():

@@ -29,7 +29,6 @@ from .buffers import (
     require_array,
     require_as_many,
     require_class,
-    require_constant,
     require_container,
     require_field,
     require_floating,

@@ -290,32 +290,6 @@ def _is_floating(x: Any) -> bool:
     return not isinstance(x, int) and getattr(getattr(x, "dtype", None), "kind", "f") not in "iub"
 
 
-def require_constant(x: Any) -> None:
-    """Check that an argument by which an operation has no derivative carries none: that it is an
-    integer, a text, a type, None, or holds only such.
-
-    Raises `TypeError` otherwise.
-
-    >>> require_constant(3); require_constant((1, "reflect"))
-    """
-    if not _is_discrete(x):
-        raise TypeError(
-            f"an operation is given a {type(x).__name__} for an argument by which it has no "
-            "derivative: apply tl.stop_gradient to it if it is meant as a constant"
-        )
-
-
-def _is_discrete(x: Any) -> bool:
-    if isinstance(x, (list, tuple, dict)):
-        return all(map(_is_discrete, x.values() if isinstance(x, dict) else x))
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "iubSU"
-    return x is None or x is ... or isinstance(x, _DISCRETE)
-
-
-_DISCRETE = (int, str, bytes, slice, type, np.dtype, np.integer, np.bool_)
-
-
 def require_numpys(*values: Any) -> None:
     """Check that what is combined with what carries derivatives computes as NumPy's arrays and
     numbers do, for which the rules hold.

@@ -37,51 +37,7 @@ def desugared(function: ir.Function, wrt: tuple[str, ...], context: Context) -> 
     function = late_operators(function, wrt, context)
     function = starred_calls(with_plain_arguments(function, context), wrt, context)
     function = named_before_unpacked(function, context)
-    function = operands_as_arrays(function, wrt, context)
-    return options_constant(function, wrt, context)
-
-
-def options_constant(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
-    """The function in which operations are given as constants what only the run knows, and by which
-    they have no derivative.
-
-    before::                            after::
-        y = filtered(x, size=n)             require_constant(n)
-                                            y = filtered(x, size=stop_gradient(n))
-    """
-
-    def is_open(arg: ir.Expr) -> bool:
-        return not isinstance(arg, ir.Const) and context.kind_of(arg).form == "unknown"
-
-    def asked(stmt: ir.Stmt) -> bool:
-        call = getattr(stmt, "value", None)
-        return isinstance(call, ir.Call) and any(map(is_open, ir.arguments(call)))
-
-    def checked(stmt: ir.Stmt) -> ir.Block | None:
-        call = getattr(stmt, "value", None)
-        if not isinstance(call, ir.Call) or varied.isdisjoint(ir.binds(stmt)):
-            return None
-        options = [a for a in ir.arguments(call) if is_open(a) and ir.names_in(a) & varied]
-        rule = context.book.find(rule_object(call, context.kinds)) if options else None
-        if rule is None:
-            return None
-        bound = context.bind(rule, call)
-        given = {p: e for p, e in bound.arguments.items() if ir.names_in(e) & varied}
-        stated = {id(e) for p, e in given.items() if bound.covers(p)}
-        options = [
-            a for a in options if id(a) not in stated and any(a is e for e in given.values())
-        ]
-        if not options or not stated:  # (what has no derivative at all is refused)
-            return None
-        constant = {id(a): ir.Call(context.helper("stop_gradient"), (a,)) for a in options}
-        checks = (context.check("require_constant", (a,), stmt.origin, call.at) for a in options)
-        given_so = ir.rebuild(call, lambda e: constant.get(id(e), e))
-        return (*checks, ir.replaced(stmt, value=given_so))
-
-    if not any(map(asked, ir.statements(function.body))):
-        return function
-    varied = context.varied(function, wrt)
-    return ir.with_body(function, ir.rewrite(function.body, checked))
+    return operands_as_arrays(function, wrt, context)
 
 
 def named_before_unpacked(function: ir.Function, context: Context) -> ir.Function:
