@@ -17,7 +17,7 @@ from .. import ir, runtime
 from ..frontend.owners import is_operation
 from ..ir.facts import fact
 from ..ir.index import references
-from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
+from ..ir.kind import Kind
 from ..rules.index_kinds import is_basic, key_parts
 from .constructors import record_values
 from .operations import (
@@ -148,7 +148,7 @@ class Sources:
                     return frozenset()
                 return self._item_of(base)
             case ir.Attribute(base, name):
-                return frozenset() if name in LAYOUT_ATTRIBUTES else self._item_of(base)
+                return frozenset() if name in ir.LAYOUT_ATTRIBUTES else self._item_of(base)
             case ir.Opaque(inert=True):
                 return frozenset()
             case ir.Lazy() | ir.Opaque():

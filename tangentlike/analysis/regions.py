@@ -22,7 +22,7 @@ import numpy as np
 from .. import ir
 from ..frontend.owners import is_operation
 from ..ir.index import OUTERMOST
-from ..ir.kind import SHAPE_ATTRIBUTES, Kind
+from ..ir.kind import Kind
 from ..rules.index_kinds import key_parts
 from .aliases import Aliases
 from .memory import Sources, base_names
@@ -893,7 +893,7 @@ def parts_read(expr: ir.Expr) -> Iterator[ir.Expr]:
         case ir.Index(ir.Var(), key):
             yield expr
             yield from parts_read(key)
-        case ir.Attribute(ir.Var(), name) if name in SHAPE_ATTRIBUTES:
+        case ir.Attribute(ir.Var(), name) if name in ir.SHAPE_ATTRIBUTES:
             return
         case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
             like = shape_only(obj)

@@ -19,7 +19,6 @@ from typing import Protocol
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import SHAPE_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .aliases import Aliases
 from .memory import element
@@ -126,7 +125,7 @@ def needs_of(
                 elif not only_shape or aliases.is_resized(part.name):
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
-            work.append((part.base, part.name in SHAPE_ATTRIBUTES))
+            work.append((part.base, part.name in ir.SHAPE_ATTRIBUTES))
         elif isinstance(part, ir.Index) and only_shape and slices_array(part.key):
             work += ((part.base, True), (part.key, False))
         elif isinstance(part, ir.Index) and parts is not None and (entries := parts.token(part)):

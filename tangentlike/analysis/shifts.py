@@ -17,7 +17,7 @@ import numpy as np
 from .. import ir
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex, references
-from ..ir.kind import SHAPE_ATTRIBUTES, UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from ..rules.book import as_function_call
 from .operations import is_one_of, rule_object
 
@@ -139,7 +139,7 @@ class _Followed:
         match value:
             case ir.Var(name):
                 return self.parts[name]
-            case ir.Attribute(ir.Var(name), attribute) if attribute in SHAPE_ATTRIBUTES:
+            case ir.Attribute(ir.Var(name), attribute) if attribute in ir.SHAPE_ATTRIBUTES:
                 return replace(self.parts[name], by=0)
             case ir.Index(ir.Var(name), key) if not ir.names_in(key) & self.parts.keys():
                 return self._entries(self.parts[name], key)

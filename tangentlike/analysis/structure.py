@@ -18,7 +18,6 @@ from .. import ir, runtime
 from ..ir.dataflow import Problem, Solution, solve
 from ..ir.facts import fact
 from ..ir.index import OUTERMOST, ProgramIndex
-from ..ir.kind import SHAPE_ATTRIBUTES
 from .memory import Sources
 
 # --------------------------------------------------------------------------------------------------
@@ -365,7 +364,7 @@ def looked_into(expr: ir.Expr) -> frozenset[str]:
         match part:
             case ir.Var(name):
                 found |= set() if only_shape else {name}
-            case ir.Attribute(base, name) if name in SHAPE_ATTRIBUTES:
+            case ir.Attribute(base, name) if name in ir.SHAPE_ATTRIBUTES:
                 work.append((base, True))
             case ir.Index(base, key):
                 work += ((base, only_shape), (key, False))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from .. import rules
 from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
-from ..frontend.structures import OF_ARRAYS, is_object
+from ..frontend.structures import is_object
+from ..ir.nodes import OF_ARRAYS
 from ..runtime import (
     Mirror,
     NotDifferentiated,

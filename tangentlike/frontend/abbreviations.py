@@ -24,7 +24,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Param, Ref, Slice, Var
-from ..ir.names import is_word
+from ..runtime.functions import is_word
 from .comprehensions import taken_whole
 from .nested import Closure
 from .operands import is_constant, is_shape_query

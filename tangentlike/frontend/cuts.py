@@ -2,7 +2,7 @@
 
     before::                             after::
         if smooth:                           if smooth:
-            y = scipy.signal.wiener(x)          raise NotDifferentiated("f.py:3: ...", "...")
+            y = scipy.signal.wiener(x)           raise NotDifferentiated("f.py:3: ...", "...")
             y = y / y.max()                  return np.sum(x)
             return np.sum(y)
         return np.sum(x)

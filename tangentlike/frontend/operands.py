@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
-from ..ir.kind import LAYOUT_ATTRIBUTES
+from ..ir.nodes import LAYOUT_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .owners import module_of
 

@@ -36,13 +36,10 @@ from ..ir.kind import (
     Exact,
     Kind,
 )
-from ..ir.nodes import LIKE_ARRAYS, QUERIES
 from ..pytree import leaves
 from ..runtime.containers import is_frozen
 from .owners import is_machinery, is_pythons
 from .resolve import note_class, once_a_reading
-
-OF_ARRAYS = LIKE_ARRAYS | QUERIES
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 # What carries no derivative and holds nothing that does.

@@ -26,10 +26,6 @@ from .index import forms, references
 from .nodes import quickened, replaced
 from .visitor import of_node
 
-# Attributes of an array that say nothing of its entries: what follows from its shape and type, how
-# it lies in memory, and all of them.
-SHAPE_ATTRIBUTES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
-LAYOUT_ATTRIBUTES = SHAPE_ATTRIBUTES | {"strides"}
 MOST_CLASSES = 12  # of which a value may be one
 MOST_EXACT = 4  # entries of an axis that a compiled loop is made for
 Dim = Union[int, str, None]
@@ -298,6 +294,11 @@ class Kind:
     def is_view(self) -> bool:
         """Whether only that is known which items it gives in turn, as a view of a dict does."""
         return self.form == "unknown" and self.item is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a value may be an object of any class."""
+        return self.form in ("unknown", "object") and self.cls is None
 
     @property
     def has_methods(self) -> bool:

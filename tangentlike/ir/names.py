@@ -44,12 +44,3 @@ def unused(wanted: str, taken: Container[str]) -> str:
     while wanted in taken:
         wanted += "_"
     return wanted
-
-
-def is_word(text: str) -> bool:
-    """Whether `text=` may stand before an argument.
-
-    >>> is_word("rate"), is_word("lambda")
-    (True, False)
-    """
-    return text.isidentifier() and not keyword.iskeyword(text)

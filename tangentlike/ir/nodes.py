@@ -98,14 +98,17 @@ class Slice:
 # has such a name (the temperature `T` of a gas) ends with a mark in the IR, so that no rule or pass
 # takes it for that; a text says `getattr(gas, "T")`, which is read as the field again.
 LIKE_ARRAYS = frozenset(("T", "real", "imag"))
-QUERIES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"))
-QUERIES |= {"flags", "device"}
+# (What follows from the shape and the type; how an array lies in memory; everything.)
+SHAPE_ATTRIBUTES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
+LAYOUT_ATTRIBUTES = SHAPE_ATTRIBUTES | {"strides"}
+QUERIES = LAYOUT_ATTRIBUTES | {"flags", "device"}
+OF_ARRAYS = LIKE_ARRAYS | QUERIES
 _MARK = "·"
 
 
 def field_name(name: str) -> str:
     """The name that a field of an object has in the IR."""
-    return f"{name}{_MARK}" if name in LIKE_ARRAYS | QUERIES else name
+    return f"{name}{_MARK}" if name in OF_ARRAYS else name
 
 
 def plain_name(name: str) -> str:

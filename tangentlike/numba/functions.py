@@ -703,7 +703,7 @@ def kernel_of(helper: Any) -> Any:
 
 def _entries(kernel: Any) -> Any:
     """What calls a kernel with as many operands as it has."""
-    match kernel._dispatcher.py_func.__code__.co_argcount:
+    match kernel.nin:
         case 1:
             return lambda x: kernel(x)
         case 2:

@@ -36,6 +36,7 @@ from .plain_calls import (
     parameters_given,
     positions_desugared,
     series_desugared,
+    takes,
 )
 from .twins import twin
 
@@ -318,11 +319,7 @@ def _takes_no_such(program: Callable[..., Any] | None, call: ir.Call) -> bool:
     a call of the library's, for constants."""
     if program is None or any(map(ir.is_starred, call.args)):
         return False
-    try:
-        inspect.signature(program).bind(*call.args, **dict(call.kwargs))
-    except TypeError:
-        return True
-    return False
+    return not takes(program, call)
 
 
 def _makes_namedtuple(obj: Any) -> bool:

@@ -383,10 +383,14 @@ def _makes_interpolant(call: ir.Call) -> bool:
     """Whether a call makes what interpolates between one array of values."""
     obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
     name = attribute_of(obj, "__name__", "")
-    if not (module_of(obj).startswith("scipy.interpolate") and name in _INTERPOLANTS):
-        return False
+    known = module_of(obj).startswith("scipy.interpolate") and name in _INTERPOLANTS
+    return known and takes(obj, call)
+
+
+def takes(fn: Any, call: ir.Call) -> bool:
+    """Whether a function has parameters for what a call gives."""
     try:
-        inspect.signature(obj).bind(*call.args, **dict(call.kwargs))
+        inspect.signature(fn).bind(*call.args, **dict(call.kwargs))
     except TypeError:
         return False
     return True

@@ -234,10 +234,19 @@ def _length(items: Any) -> int:
     )
 
 
+def is_word(text: str) -> bool:
+    """Whether `text=` may stand before an argument.
+
+    >>> is_word("rate"), is_word("lambda")
+    (True, False)
+    """
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
 def _require_words(names: Iterable[str]) -> None:
     """Check that `name=` may stand before an argument, for what is unpacked from a dict."""
     for name in names:
-        if not name.isidentifier() or keyword.iskeyword(name):
+        if not is_word(name):
             raise TypeError(
                 f"an argument has the name {name!r}, which no parameter can have: give the "
                 "function the dict itself, as `f(x, options)`"

@@ -142,7 +142,7 @@ def _may_be_container(call: ir.Call, kind: Kind, context: Context) -> bool:
     name = call.fn.name
     if name not in _CHANGING_ONLY or not is_container_method(call, context.kinds):
         return False
-    return kind.form in ("unknown", "object") and kind.cls is None and name not in context.looked_up
+    return kind.is_open and name not in context.looked_up
 
 
 def methods_of_unknown_objects(
@@ -191,8 +191,7 @@ def _operands_checked(function: ir.Function, context: Context) -> ir.Function:
     given: set[str] = set()
 
     def unknown(name: str) -> bool:
-        kind = context.kind_of(ir.Var(name))
-        return kind.form in ("unknown", "object") and kind.cls is None
+        return context.kind_of(ir.Var(name)).is_open
 
     def take(stmt: ir.Stmt) -> None:
         match stmt:
@@ -490,23 +489,22 @@ def _queries_checked(function: ir.Function, wrt: tuple[str, ...], context: Conte
     """The function with a check of each object of which nothing is known, which carries derivatives
     and is asked for its `size`: its class may have a field or a property of that name."""
 
-    def asked(stmt: ir.Stmt) -> list[tuple[ir.Expr, ir.Expr]]:
-        parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
-        found = (p for p in parts if isinstance(p, ir.Attribute) and p.name in ir.QUERIES)
-        return [
-            (p.base, ir.Const(p.name))
-            for p in found
-            if isinstance(p.base, ir.Var) and (kind := context.kind_of(p.base)).cls is None
-            if kind.form in ("unknown", "object") and p.name not in context.looked_up
-        ]
+    queries = ir.QUERIES - context.looked_up
 
-    found = {id(stmt): pairs for stmt in ir.statements(function.body) if (pairs := asked(stmt))}
-    varied = context.varied(function, wrt) if found else frozenset()
-    checked: dict[int, tuple[ir.Stmt, ...]] = {}
-    for stmt in ir.statements(function.body):
-        asking = dict.fromkeys(p for p in found.get(id(stmt), ()) if ir.names_in(p[0]) & varied)
-        checks = (context.check("require_query", pair, stmt.origin) for pair in asking)
+    def asked(stmt: ir.Stmt) -> Iterator[tuple[ir.Var, ir.Const]]:
+        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            match part:
+                case ir.Attribute(ir.Var() as base, name) if name in queries:
+                    if context.kind_of(base).is_open:
+                        yield base, ir.Const(name)
+
+    found = [(stmt, dict.fromkeys(asked(stmt))) for stmt in ir.statements(function.body)]
+    varied = context.varied(function, wrt) if any(pairs for _, pairs in found) else frozenset()
+    checked: dict[int, ir.Block] = {}
+    for stmt, pairs in found:
+        asking = [pair for pair in pairs if pair[0].name in varied]
         if asking:
+            checks = (context.check("require_query", pair, stmt.origin) for pair in asking)
             checked[id(stmt)] = (*checks, stmt)
     return _replaced(function, checked) if checked else function
 

@@ -33,7 +33,7 @@ from ...analysis.saving import is_scatter
 from ...analysis.sharing import classes_of, owner
 from ...analysis.structure import Structure
 from ...errors import SharingError, UnsupportedError
-from ...frontend.structures import OF_ARRAYS, computes_attributes
+from ...frontend.structures import computes_attributes
 from ...ir.dataflow import Problem, solve
 from ...ir.index import OUTERMOST
 from ...ir.kind import UNKNOWN, Kind
@@ -856,7 +856,7 @@ def is_shadow(value: ir.Expr) -> bool:
 
 def _refuse_view(target: ir.Attribute, context: Context) -> None:
     """`z.real = v` writes into an array, or sets an attribute: which one is not known."""
-    if target.name in OF_ARRAYS | {"flat"} and context.kind_of(target.base).form != "object":
+    if target.name in ir.OF_ARRAYS | {"flat"} and context.kind_of(target.base).form != "object":
         raise UnsupportedError(
             f"`.{target.name}` of what may be an array is assigned",
             target.at,

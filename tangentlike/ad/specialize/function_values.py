@@ -20,10 +20,10 @@ from ...frontend.lower import Lowered, Scope, names_of
 from ...frontend.primal import is_compiled_python
 from ...frontend.structures import default_function
 from ...ir.kind import NOTHING, UNKNOWN, Kind
-from ...ir.names import is_word
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
 from ...runtime import require_class, require_module, require_none
+from ...runtime.functions import is_word
 from .operators import derivative_value, operator_name
 
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)

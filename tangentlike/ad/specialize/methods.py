@@ -93,11 +93,6 @@ class _Method:
     original: Any
 
 
-def _is_unknown(kind: Kind) -> bool:
-    """Whether a value may be an object of any class."""
-    return kind.form in ("unknown", "object") and kind.cls is None
-
-
 def _checks_operands(function: ir.Function) -> bool:
     """Whether a function checks that operands of which nothing is known are numbers or arrays."""
     checks = (stmt.value for stmt in ir.statements(function.body) if isinstance(stmt, ir.Do))
@@ -713,8 +708,8 @@ class _Desugaring(ir.Rewriter):
     def may_be_object(self, operand: ir.Expr) -> bool:
         """Whether an operand may be an object with the operator: nothing is known of it
         (`Methods._settled`), or only that it has a method that arrays have."""
-        return _is_unknown(self.kind(operand)) or (
-            isinstance(operand, ir.Var) and _is_unknown(self.sure.get(operand.name, UNKNOWN))
+        return self.kind(operand).is_open or (
+            isinstance(operand, ir.Var) and self.sure.get(operand.name, UNKNOWN).is_open
         )
 
     def _parent(

@@ -16,7 +16,6 @@ from ... import ir
 from ...analysis.constructors import is_replace, post_initialiser
 from ...analysis.kind_of import field_kind
 from ...frontend.lower import Lowered, instead, lowered_again
-from ...frontend.structures import OF_ARRAYS
 from ...ir.facts import fact
 from ...ir.index import all_names
 from ...ir.kind import UNKNOWN, Kind
@@ -152,7 +151,7 @@ def fields_marked(
         match e:
             case ir.Call(fn=ir.Attribute() as method):
                 return ir.rebuild(e, lambda p: ir.rebuild(p, expr) if p is method else expr(p))
-            case ir.Attribute(base, name, at) if name in OF_ARRAYS:
+            case ir.Attribute(base, name, at) if name in ir.OF_ARRAYS:
                 asked = meant(base, name)
                 if "field" in asked or ("property" in asked and name in ir.QUERIES):
                     taken_out.extend(ir.QUERIES & {name})
@@ -164,9 +163,9 @@ def fields_marked(
         match stmt:
             case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if (
                 plain := ir.plain_name(name)
-            ) in OF_ARRAYS:
+            ) in ir.OF_ARRAYS:
                 asked = meant(base, plain)
-                named = name if not asked & {"field", "property"} else ir.field_name(plain)
+                named = ir.field_name(plain) if "field" in asked else name
                 named = plain if "property" in asked else named  # (the class tells what it does)
                 if named == name:
                     return stmt
@@ -176,7 +175,7 @@ def fields_marked(
     def stored(stmt: ir.Stmt) -> ir.Stmt:
         match stmt:
             case ir.Store(ir.Attribute(base, name, at)) | ir.Update(ir.Attribute(base, name, at)):
-                asked = meant(base, name) if name in OF_ARRAYS else ()
+                asked = meant(base, name) if name in ir.OF_ARRAYS else ()
                 if "field" in asked or "object" in asked or ("" in asked and name in _NO_ARRAYS):
                     return ir.replaced(stmt, target=ir.Attribute(base, ir.field_name(name), at))
         return stmt
@@ -193,7 +192,7 @@ def _meant(
 ) -> frozenset[str]:
     """What may be read by a name that arrays have (see `_meant_of`)."""
     kind = kinds.get(base.name, UNKNOWN) if isinstance(base, ir.Var) else UNKNOWN
-    if name in looked_up and kind.form in ("unknown", "object") and kind.cls is None:
+    if name in looked_up and kind.is_open:
         return frozenset(("property",))
     return frozenset(_meant_of(one, name) for one in kind.among or (kind,))
 

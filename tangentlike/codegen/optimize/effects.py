@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ... import ir
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.outer_objects import is_code
-from ...ir.kind import LAYOUT_ATTRIBUTES
+from ...ir.nodes import LAYOUT_ATTRIBUTES
 from ...runtime import Shadow
 from ...runtime.records import attribute_of
 from .facts import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import ir
 from ...frontend.owners import is_operation, package_of
-from ...ir.kind import LAYOUT_ATTRIBUTES
+from ...ir.nodes import LAYOUT_ATTRIBUTES
 from .effects import (
     MUTATORS,
     NOTHING,
