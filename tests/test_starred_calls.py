@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import scipy.optimize
 
 import tangentlike as tl
@@ -586,3 +587,32 @@ def test_types_state_which_words_there_are():
     exec(tl.grad(handing_on).source_for(X), namespace | globals(), namespace)
     with pytest.raises(TypeError, match=r"options"):
         namespace["handing_on_grad"](X, scale=2.0)
+
+
+FILTERS = {"uniform": scipy.ndimage.uniform_filter, "gaussian": scipy.ndimage.gaussian_filter}
+
+
+def filtered(x, name, options):
+    return np.sum(FILTERS[name](x, **options) ** 2)
+
+
+def by_options(x):
+    options = {"size": len(x), "cval": x[0]}
+    options.pop("cval")
+    return filtered(x, "uniform", options)
+
+
+def by_sigma(x):
+    return filtered(x, "gaussian", {"sigma": 1.0 + x[0]})
+
+
+def test_options_by_which_an_operation_has_no_derivative():
+    """(Refused before: only the run knows that they are integers.)"""
+    tl.check_grads(by_options, (X,), order=2)
+    for asked in (
+        lambda: tl.grad(filtered, wrt=(0, 2))(X, "gaussian", {"sigma": 1.5}),
+        lambda: tl.grad(by_sigma)(X),
+        lambda: tl.jvp(by_sigma, (X,), (X,)),
+    ):
+        with pytest.raises(tl.UnsupportedError, match="a float.* for an argument by which it has"):
+            asked()

@@ -148,9 +148,12 @@ def _by_rule(
     temporaries = []
     merged: dict[str, Contribution] = {}
     used: list[ir.Expr] = []
-    for param, actual in instance.arguments.items():
-        for name in operands(actual, context.kinds, context.book):
-            found = _one(instance, param, name, stmt, context) if name in active else None
+    names = {p: operands(e, context.kinds, context.book) for p, e in instance.arguments.items()}
+    varied = [param for param, read in names.items() if not active.isdisjoint(read)]
+    for param in varied:
+        actual = instance.arguments[param]
+        for name in names[param]:
+            found = _one(instance, param, name, stmt, context, varied) if name in active else None
             if found is None:
                 continue
             if actual != ir.Var(name):  # (its adjoint would be zero, and nobody be told)
@@ -186,10 +189,15 @@ def _merge(first: Contribution | None, second: Contribution) -> Contribution:
 
 
 def _one(
-    instance: Instance, param: str, name: str, stmt: ir.Assign, context: Context
+    instance: Instance,
+    param: str,
+    name: str,
+    stmt: ir.Assign,
+    context: Context,
+    varied: Collection[str],
 ) -> Contribution | None:
     """The contribution through one argument (broadcasting is undone by `instance.adjoint`)."""
-    value = instance.adjoint(param)
+    value = instance.adjoint(param, varied)
     if value is None:
         return None
     value = _shaped_like(value, context)

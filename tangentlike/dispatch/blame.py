@@ -277,6 +277,7 @@ REFUSING = frozenset(
             buffers.require_plain_keys,
             *(buffers.plain_item, buffers.plain_items),
             buffers.require_class,
+            buffers.given_constant,
             buffers.require_listed,
         ),
         *(buffers.require_module, buffers.require_sequence),

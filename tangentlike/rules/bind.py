@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -89,8 +89,17 @@ class Instance:
         `a_dot @ b` for a constant `b`. None means zero.
         """
         given = {p: dot for p, dot in dots.items() if dot is not None}
+        options = [p for p in given if self.is_option(p, given)]
+        for param in options:
+            del given[param]
         for param in given:
             self._require_tangent(param)
+        total = self._total(given)
+        for param in options if total is not None else ():
+            total = self._given_constant(total, param)
+        return total
+
+    def _total(self, given: Mapping[str, ir.Expr]) -> ir.Expr | None:
         if self.tangent is not None:
             return linear.put_tangents(self.tangent, given, self.arguments)
         forms = {self.kind_of(argument).form for argument in self.arguments.values()}
@@ -102,12 +111,28 @@ class Instance:
                 total = linear.add(total, linear.scale(given[param], partial, leading=False))
         return total
 
-    def adjoint(self, param: str) -> ir.Expr | None:
-        """What the call adds to the adjoint of the argument `param`; None means zero.
+    def is_option(self, param: str, varied: Collection[str]) -> bool:
+        """Whether the rule states no derivative by `param`, but some by others of the `varied`
+        parameters, and only the run knows whether the argument can have one."""
+        if self.covers(param) or self.kind_of(self.arguments[param]).form != "unknown":
+            return False
+        return any(map(self.covers, varied))
+
+    def _given_constant(self, value: ir.Expr, param: str) -> ir.Expr:
+        """`value`, asked for together with whether the argument is one that carries none."""
+        helper = ir.Ref("given_constant", runtime.given_constant)
+        return ir.Call(helper, (value, self.arguments[param]), at=self.call.at)
+
+    def adjoint(self, param: str, varied: Collection[str] = ()) -> ir.Expr | None:
+        """What the call adds to the adjoint of the argument `param`, one of those that are
+        `varied`; None means zero.
 
         Of elementwise rules it has the shape of the argument: summed over what was
         broadcast, in a helper where shapes are not known.
         """
+        if self.is_option(param, varied):
+            zeros = ir.Call(ir.Ref("zeros_like", runtime.zeros_like), (self.arguments[param],))
+            return self._given_constant(zeros, param)
         self._require(param)
         if param in self.adjoints:
             expr = self.adjoints[param]

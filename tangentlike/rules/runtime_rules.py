@@ -20,6 +20,13 @@ def require_real(y, x):
     dy_dx = 1.0
 
 
+@rule(runtime.given_constant, view="maybe", kind=same_as(0))
+def given_constant(y, value, option):
+    y_dot = value_dot
+    value_bar = y_bar
+    option_bar = 0
+
+
 linear("broadcast_like(g, x)", "unbroadcast(y_bar, g)", same_as(1), "maybe")
 
 

@@ -26,6 +26,7 @@ from .buffers import (
     reached,
     read_only,
     require_apart,
+    given_constant,
     require_array,
     require_as_many,
     require_class,

@@ -290,6 +290,31 @@ def _is_floating(x: Any) -> bool:
     return not isinstance(x, int) and getattr(getattr(x, "dtype", None), "kind", "f") not in "iub"
 
 
+def given_constant(value: Any, option: Any) -> Any:
+    """The `value` of a derivative, where an argument by which the operation has none is one that
+    can carry none: an integer, a text, a type, None, or a container of such.
+
+    Raises `TypeError` otherwise.
+
+    >>> given_constant(2.5, 3), given_constant(2.5, (1, "reflect"))
+    (2.5, 2.5)
+    """
+    if not _is_discrete(option):
+        raise TypeError(
+            f"an operation is given a {type(option).__name__} for an argument by which it has no "
+            "derivative: apply tl.stop_gradient to it if it is meant as a constant"
+        )
+    return value
+
+
+def _is_discrete(x: Any) -> bool:
+    if isinstance(x, (list, tuple, dict)):
+        return all(map(_is_discrete, x.values() if isinstance(x, dict) else x))
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind in "iubSU"
+    return x is None or x is ... or isinstance(x, (int, str, bytes, slice, type, np.dtype))
+
+
 def require_numpys(*values: Any) -> None:
     """Check that what is combined with what carries derivatives computes as NumPy's arrays and
     numbers do, for which the rules hold.
