@@ -10,6 +10,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from . import testing
+from .api.allocator import keep_memory
 from .api.calls import autodiff, grad, jvp, value_and_grad, vjp
 from .api.jacobians import hessian, jacfwd, jacobian, jacrev
 from .api.linear import hvp, linearize
@@ -50,6 +51,7 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "keep_memory",
     "line_map",
     "linearize",
     "nondifferentiable",

@@ -281,3 +281,14 @@ def test_the_pre_commit_hook_is_a_command_that_there_is() -> None:
     _, program, command = entry.split()
     assert program == "tangentlike" and command in main.commands
     assert "pass_filenames: false" in hook  # (a change of the model makes the other file stale)
+
+
+def test_texts_with_reused_memory(here: Path) -> None:
+    (here / "cli_model.py").write_text(MODEL.replace("np.sin(x)", "(np.exp(x) - 1.0) ** 3"))
+    order = ["grad", "cli_model.py:loss", "--shape", "x=3", "--reuse"]
+    assert run(*order, "-o", "made.py").exit_code == 0
+    text = (here / "made.py").read_text()
+    assert "--reuse -o made.py" in text
+    assert "    exp_x *= 3.0 " in text and "x: float64[" in text
+    assert run(*order, "--check", "made.py").exit_code == 0
+    assert "jvp has no --reuse" in run("jvp", *order[1:]).output

@@ -1,119 +1,114 @@
-"""What reusing buffers in loops would give: two gradients as they are emitted, and with `out=`.
+"""What the memory of new arrays costs: gradients as they are, with `reuse=True`, with
+`tl.keep_memory()`, and with both.
 
 python examples/benchmarks/buffers.py
-python examples/benchmarks/buffers.py 1024 2048 3000   (arrays of 8 to 68 MiB)
+python examples/benchmarks/buffers.py 50 400    (sizes of an array, in KiB)
 """
 
-# The functions stand as they are emitted, and as a person would write them by hand.
+# The programs stand as a user would write them, without annotations.
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
 import functools
+import json
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 
+import tangentlike as tl
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from page import seconds
 
 
-def wave(u, v, c, steps):
-    """A stencil in place: what it makes at each step is new."""
-    u, laps = u.copy(), []
+def fit(a, b, x, y):
+    """An elementwise chain."""
+    r = a * np.exp(-b * x) - y
+    return np.sum(r**2) / r.size
+
+
+def layer(x, g, b, w):
+    """A normalised layer with a smooth activation."""
+    m = x.mean(-1, keepdims=True)
+    s = np.sqrt(((x - m) ** 2).mean(-1, keepdims=True) + 1e-5)
+    z = (x - m) / s * g + b
+    a = z * 0.5 * (1.0 + np.tanh(0.79 * (z + 0.044 * z**3)))
+    return np.sum((a - w) ** 2)
+
+
+def attention(q, k, v):
+    """Products of matrices between elementwise operations."""
+    s = q @ k.T / np.sqrt(q.shape[1])
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return np.sum((e / e.sum(axis=1, keepdims=True) @ v) ** 2)
+
+
+def heat(u, k, steps):
+    """A stencil in place."""
     for _ in range(steps):
-        lap = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
-        laps.append(lap)
-        v = v + 0.1 * c * lap
         u = u.copy()
-        u[1:-1, 1:-1] += 0.1 * v
-    u_bar, c_bar, v_bar = 2.0 * u, np.zeros_like(c), np.zeros_like(v)
-    for _ in reversed(range(steps)):
-        lap = laps.pop()
-        v_bar += 0.1 * u_bar[1:-1, 1:-1]
-        c_bar += 0.1 * (v_bar * lap)
-        _scatter(u_bar, v_bar * (0.1 * c))
-    return u_bar, c_bar
+        u[1:-1] += k * (u[2:] + u[:-2] - 2.0 * u[1:-1])
+    return np.sum(u**2)
 
 
-def wave_reused(u, v, c, steps):
-    """The same: every array of the loops has its buffer."""
-    u, laps, v, t = u.copy(), np.empty((steps, *c.shape)), v.copy(), np.empty_like(c)
-    scale = 0.1 * c
-    for lap in laps:
-        np.add(u[2:, 1:-1], u[:-2, 1:-1], out=lap)
-        lap += u[1:-1, 2:]
-        lap += u[1:-1, :-2]
-        lap -= np.multiply(u[1:-1, 1:-1], 4.0, out=t)
-        v += np.multiply(scale, lap, out=t)
-        u[1:-1, 1:-1] += np.multiply(v, 0.1, out=t)
-    u_bar, c_bar, v_bar = 2.0 * u, np.zeros_like(c), np.zeros_like(v)
-    lap_bar = np.empty_like(c)
-    for lap in laps[::-1]:
-        v_bar += np.multiply(u_bar[1:-1, 1:-1], 0.1, out=t)
-        np.multiply(v_bar, lap, out=t)
-        c_bar += np.multiply(t, 0.1, out=t)
-        _scatter(u_bar, np.multiply(v_bar, scale, out=lap_bar))
-    return u_bar, c_bar
-
-
-def _scatter(u_bar, lap_bar):
-    u_bar[1:-1, 1:-1] -= 4.0 * lap_bar
-    u_bar[1:-1, :-2] += lap_bar
-    u_bar[1:-1, 2:] += lap_bar
-    u_bar[:-2, 1:-1] += lap_bar
-    u_bar[2:, 1:-1] += lap_bar
-
-
-def chain(w, x, steps):
-    """Elementwise: what it makes at each step is new."""
-    saved = []
+def recurrent(x, w, steps):
+    """An elementwise chain in a loop."""
     for _ in range(steps):
-        saved.append(x)
         x = np.tanh(w * x + 0.1)
-    x_bar, w_bar = 2.0 * x, np.zeros_like(w)
-    for _ in reversed(range(steps)):
-        total_bar = x_bar * (1.0 - x * x)
-        x = saved.pop()
-        w_bar += total_bar * x
-        x_bar = total_bar * w
-    return w_bar, x_bar
+    return np.sum(x**2)
 
 
-def chain_reused(w, x, steps):
-    """The same: every array of the loops but what is saved has its buffer."""
-    saved, t, total_bar = [], np.empty_like(x), np.empty_like(x)
-    for _ in range(steps):
-        saved.append(x)
-        np.multiply(w, x, out=t)
-        x = np.tanh(np.add(t, 0.1, out=t))
-    x_bar, w_bar = 2.0 * x, np.zeros_like(w)
-    for _ in reversed(range(steps)):
-        np.multiply(x, x, out=t)
-        np.multiply(x_bar, np.subtract(1.0, t, out=t), out=total_bar)
-        x = saved.pop()
-        w_bar += np.multiply(total_bar, x, out=t)
-        np.multiply(total_bar, w, out=x_bar)
-    return w_bar, x_bar
+def programs(kib: int):
+    """The programs, each with arguments whose arrays (of `attention`: what is between) take about
+    so many KiB."""
+    r, n = np.random.default_rng(0), 128 * kib
+    rows, side = r.random((max(n // 128, 2), 128)), int(n**0.5)
+    return {
+        "fit": (fit, (1.3, 0.4, r.random(n), r.random(n)), ("a", "b")),
+        "layer": (layer, (rows, r.random(128), r.random(128), r.random(rows.shape)), (0, 1, 2)),
+        "attention": (attention, tuple(r.random((3, side, 64))), (0, 1, 2)),
+        "heat": (heat, (r.random(n), 0.1, 10), (0, 1)),
+        "recurrent": (recurrent, (r.random(n), r.random(n), 10), (0, 1)),
+    }
 
 
-def main(sizes=(64, 128, 256, 512), repeats=5) -> None:
-    """Print how many times faster the second of each pair is."""
-    rng = np.random.default_rng(0)
-    for n in sizes:
-        grid, inner = rng.random((n, n)), rng.random((n - 2, n - 2))
-        pairs = {
-            "wave": (wave, wave_reused, (grid, inner, rng.random(inner.shape), 10)),
-            "chain": (chain, chain_reused, (grid, rng.random((n, n)), 10)),
-        }
-        for name, (first, second, args) in pairs.items():
-            for a, b in zip(first(*args), second(*args), strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-10)
-            calls = {f.__name__: functools.partial(f, *args) for f in (first, second)}
-            found = list(seconds(calls, repeats).values())
-            print(f"{name} {8 * n * n // 1024} KiB: {found[0] / found[1]:.2f}")
+def measured(sizes: list[int], keeps: bool) -> list[list[float]]:
+    """Seconds of each gradient, as it is and with `reuse=True`, by size and program."""
+    if keeps and not tl.keep_memory():
+        sys.exit("this C library does not say how much memory it keeps")
+    found = []
+    for kib in sizes:
+        for fn, args, wrt in programs(kib).values():
+            calls = {
+                str(reuse): functools.partial(tl.grad(fn, wrt=wrt, reuse=reuse), *args)
+                for reuse in (False, True)
+            }
+            for call in calls.values():
+                call()
+            found.append(list(seconds(calls, 7).values()))
+    return found
+
+
+def main(sizes: list[int]) -> None:
+    """Print the times, each setting of the C library in a process of its own."""
+    both = []
+    for keeps in ("False", "True"):
+        command = [sys.executable, __file__, "--keeps", keeps, *map(str, sizes)]
+        run = subprocess.run(command, check=True, capture_output=True, text=True)
+        both.append(json.loads(run.stdout))
+    print("| size of an array | program | as it is | `reuse=True` | `keep_memory` | both |")
+    print("|---|---|---:|---:|---:|---:|")
+    names = [(kib, name) for kib in sizes for name in programs(1)]
+    for (kib, name), left, kept in zip(names, *both, strict=True):
+        shown = (f"{1e3 * time:.2f} ms" for time in (*left, *kept))
+        print(f"| {kib} KiB | `{name}` | {' | '.join(shown)} |")
 
 
 if __name__ == "__main__":
-    main(tuple(map(int, sys.argv[1:])) or (64, 128, 256, 512))
+    if sys.argv[1:2] == ["--keeps"]:
+        print(json.dumps(measured([*map(int, sys.argv[3:])], sys.argv[2] == "True")))
+    else:
+        main([*map(int, sys.argv[1:])] or [128, 512, 2048, 8192, 40000])

@@ -62,7 +62,8 @@ class Request:
     call tells no more of its arguments; `writes`: whoever calls it sees what it writes, and gives
     and takes adjoints by identity; `strict`: what is refused is refused at once, also where a
     call may not reach it; `namespace`: the module that the arrays name as theirs; `by_identity`:
-    adjoints are found by identity though names would do; `looked_up`: see `Reading`.
+    adjoints are found by identity though names would do; `looked_up`: see `Reading`; `reuse`:
+    arrays that nothing reads any more are written anew.
     """
 
     mode: str
@@ -81,6 +82,7 @@ class Request:
     namespace: ModuleType | None = None
     by_identity: bool = False
     looked_up: frozenset[str] = frozenset()
+    reuse: bool = False
 
     @property
     def exact(self) -> int:

@@ -79,6 +79,7 @@ def grad(
     target: str = "numpy",
     check_finite: bool = False,
     strict: bool = False,
+    reuse: bool = False,
 ) -> Any:
     """The gradient of a real scalar function, as a function with the same parameters.
 
@@ -108,6 +109,10 @@ def grad(
     strict : bool
         Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
         the derivative (docs/semantics.md), and the rest is refused at the first call.
+    reuse : bool
+        Compute adjoints in the memory of arrays that nothing reads any more, with `out=` and
+        in-place operations: faster for arrays of 128 KiB and more (docs/memory.md). The results
+        are the same.
 
     Returns
     -------
@@ -134,7 +139,7 @@ def grad(
     >>> grad(loss)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    options = has_aux, example, target, check_finite, strict
+    options = has_aux, example, target, check_finite, strict, reuse
     if fn is None:
         return lambda f: _gradient("grad", f, wrt, *options)
     return _gradient("grad", fn, wrt, *options)
@@ -162,6 +167,7 @@ def value_and_grad(
     target: str = "numpy",
     check_finite: bool = False,
     strict: bool = False,
+    reuse: bool = False,
 ) -> Any:
     """Value and gradient of a real scalar function: the value comes with no extra work.
 
@@ -187,7 +193,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
-    options = has_aux, example, target, check_finite, strict
+    options = has_aux, example, target, check_finite, strict, reuse
     if fn is None:
         return lambda f: _gradient("value_and_grad", f, wrt, *options)
     return _gradient("value_and_grad", fn, wrt, *options)
@@ -202,12 +208,19 @@ def _gradient(
     target: str,
     check_finite: bool,
     strict: bool,
+    reuse: bool,
 ) -> types.FunctionType:
+    if reuse and target != "numpy":
+        raise TangentlikeError(
+            f"reuse=True is for target='numpy', not {target!r}",
+            hint="The loops that a compiler makes need no arrays for what is between.",
+        )
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
-    derivation = _derivation(primal, mode, names, single, has_aux, example, target)
+    derivation = _derivation(primal, mode, names, single, has_aux, example, target, reuse)
     by = names[0] if single else names
-    qualname = _name_of_gradient(mode, primal, by, has_aux, example, target, check_finite)
+    asked = has_aux, example, target, check_finite, reuse
+    qualname = _name_of_gradient(mode, primal, by, *asked)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
@@ -216,7 +229,7 @@ def _gradient(
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            again = has_aux, example, target, check_finite, strict
+            again = has_aux, example, target, check_finite, strict, reuse
             return _gradient(mode, called, wrt, *again)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
@@ -246,7 +259,14 @@ def _gradient(
 
 
 def _name_of_gradient(
-    mode: str, primal: Primal, wrt: Any, has_aux: bool, example: Any, target: str, finite: bool
+    mode: str,
+    primal: Primal,
+    wrt: Any,
+    has_aux: bool,
+    example: Any,
+    target: str,
+    finite: bool,
+    reuse: bool,
 ) -> str:
     """What says all that a gradient is made from."""
     return encode(
@@ -257,6 +277,7 @@ def _name_of_gradient(
         target=None if target == "numpy" else target,
         example=example,
         check_finite=finite,
+        reuse=reuse,
         strict=primal.strict,
     )
 
@@ -565,12 +586,13 @@ def _derivation(
     has_aux: bool = False,
     example: Any = None,
     target: str = "numpy",
+    reuse: bool = False,
 ) -> Derivation:
     from ..ad.request import Request
 
     given = _example(primal, example)
     return derivation_of(
-        primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict)
+        primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict, reuse=reuse)
     )
 
 

@@ -496,6 +496,7 @@ class HessianOptions(Options, total=False):
 class GradientOptions(HessianOptions, total=False):
     target: str
     check_finite: bool
+    reuse: bool
 
 
 class JacobianOptions(HessianOptions, total=False):

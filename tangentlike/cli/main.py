@@ -93,6 +93,7 @@ _MAKING = [
         type=click.Choice(("numpy", "cupy-fused", "numba")),
         help="What compiles the derivative (not of hvp).",
     ),
+    click.option("--reuse", is_flag=True, help="Compute in the memory of dead arrays (of grad)."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
     click.option("--time", "timed", is_flag=True, help="Say what each stage takes."),
     click.option("--no-import", is_flag=True, help="Refuse a file that has to be run."),
@@ -125,6 +126,7 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         standalone: bool,
         strict: bool,
         made_for: str,
+        reuse: bool,
         show: str | None,
         timed: bool,
         no_import: bool,
@@ -135,12 +137,14 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
             raise click.UsageError("--show and --standalone exclude each other")
         if made_for != "numpy" and name == "hvp":
             raise click.UsageError("hvp has no --target")
+        if reuse and name != "grad":
+            raise click.UsageError(f"{name} has no --reuse")
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
         says = functools.partial(click.echo, err=True) if verbose else _says_nothing
         by = name, derive, target, wrt, at, standalone, show
-        order = Order(*by, not no_import, strict, says, made_for)
+        order = Order(*by, not no_import, strict, says, made_for, reuse)
         if not timed:
             _make(order, **how)
         elif show or standalone or any(how.values()):

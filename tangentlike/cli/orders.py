@@ -51,6 +51,7 @@ class Order:
     strict: bool = False
     says: Callable[[str], None] = lambda text: None
     made_for: str = "numpy"  # (what compiles the derivative)
+    reuse: bool = False
 
     @property
     def inputs(self) -> list[Path]:
@@ -68,9 +69,11 @@ class Order:
         else:
             function = read_function(self.target, self.says, self.may_import)
         shown = example(function, self.target, self.at)
-        options = {} if self.made_for == "numpy" else {"target": self.made_for}
+        options: dict[str, Any] = {"strict": self.strict}
+        options |= {"target": self.made_for} if self.made_for != "numpy" else {}
+        options |= {"reuse": True} if self.reuse else {}
         by = parse_wrt(self.wrt)
-        derived = self.derive(function, by, example=shown, strict=self.strict, **options)
+        derived = self.derive(function, by, example=shown, **options)
         if self.show:
             stages = derived.stages
             if self.show not in stages:
@@ -107,6 +110,7 @@ class Order:
         words += ["--standalone"] if self.standalone else []
         words += ["--strict"] if self.strict else []
         words += ["--target", self.made_for] if self.made_for != "numpy" else []
+        words += ["--reuse"] if self.reuse else []
         return [*words, "--show", self.show] if self.show else words
 
 

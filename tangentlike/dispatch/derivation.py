@@ -263,6 +263,8 @@ class Derivation:
                 found = self.for_complex
             if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
                 found = found.for_foreign
+            if self.request.reuse and not all(map(leaves.are_doubles, given)):
+                found = found._changed(lambda inner: inner, reuse=False)
             by_name, namespace = self._by_name(args, kwargs), namespace_of(given)
             if namespace is not None and is_mirror(namespace):
                 found, namespace = found.for_namespace(namespace), None
@@ -856,7 +858,7 @@ _DERIVATIONS = Derivations()
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
     *("has_complex", "has_foreign", "structures", "settled", "strict"),
-    *("namespace", "by_identity", "looked_up"),
+    *("namespace", "by_identity", "looked_up", "reuse"),
 )
 
 

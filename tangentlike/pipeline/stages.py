@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from ..codegen.optimize.contracted import contracted, stored_first
 from ..codegen.optimize.frozen import stored_in_frozen
 from ..codegen.optimize.nest import nest_in_return, nest_single_uses, nest_taken
 from ..codegen.optimize.packs import bound_together, gone_through, saved_together
+from ..codegen.optimize.reuse import reuse_buffers
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
@@ -495,9 +497,12 @@ def _types(
     fn: Callable[..., Any], request: Request, asked: Deciding
 ) -> tuple[tuple[str, str], ...]:
     """What the text says that it is for: what a call asked of its arguments, and the example."""
-    return described_types(
+    types = described_types(
         {**dict(as_asked(request.structures, asked)), **_exemplified(fn, request)}
     )
+    if not request.reuse:
+        return types
+    return tuple((name, re.sub(r"\bfloat\[", "float64[", text)) for name, text in types)
 
 
 def _each(
@@ -530,6 +535,8 @@ def _compilable(
     functions = stored_in_frozen(_each(nest_in_return, functions, facts), facts)
     if request.target != "numba":
         functions = _each(nest_taken, _each(gone_through, functions, facts), facts)
+        if request.reuse:
+            functions = _each(reuse_buffers, functions, facts)
         return tuple(map(bound_together, functions))
     from ..numba.lowering import lowered
 

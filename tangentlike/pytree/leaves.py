@@ -227,6 +227,24 @@ def _add_arrays(value: Any, found: list[Any], walks: dict[int, list[Any]]) -> No
             own[-1] = value
 
 
+def are_doubles(value: Any) -> bool:
+    """Whether all floats in a value, in arrays and by themselves, are of double precision.
+
+    >>> are_doubles([np.ones(2), 1.0]), are_doubles({"w": np.ones(2, np.float32)})
+    (True, False)
+    """
+    pending, seen = [value], set()
+    while pending:
+        value = pending.pop()
+        if is_array(value) or isinstance(value, np.generic):
+            if dtype_class(value) == "f" and np.dtype(value.dtype) != float:
+                return False
+        elif id(value) not in seen and not is_flat(value):
+            seen.add(id(value))
+            pending += held_by(value) or ()
+    return True
+
+
 def rebuild(value: Any, items: list[Any]) -> Any:
     """A container of the same type with other items, in the order of `children`."""
     return made_of(value, items) if is_registered(value) else with_contents(value, items)

@@ -18,6 +18,7 @@ from .records import is_array
 _NUMBERS = {"complex": "cfiub", "float": "fiub", "int": "iub", "bool": "b", "number": "cfiub"}
 _PLAIN = (bool, int, float, complex, np.float64)
 _ENTRIES = {"complex": "c", "float": "f", "int": "iu", "bool": "b", "number": "cfiub"}
+_DOUBLES = "float64"  # (of arrays only)
 _CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict}
 
 
@@ -116,7 +117,7 @@ def _known_to_fit(types: str, *forms: Any) -> bool:
     if not all(type(form) is tuple or form in _PLAIN for form in forms):
         return False
     stated = [text for _, text in stated_types(types)]
-    if not all(text.partition("[")[0] in _NUMBERS for text in stated):
+    if not all(text.partition("[")[0] in (*_NUMBERS, _DOUBLES) for text in stated):
         return False
     return _fit(
         stated,
@@ -136,6 +137,8 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
         return any(_fits(part, x, sizes) for part in either)
     end = min(text.find(c) % (len(text) + 1) for c in "[(")
     name, bracket, inside = text[:end], text[end : end + 1], type_parts(text[end + 1 : -1])
+    if name == _DOUBLES:
+        return is_array(x) and x.dtype == name and _has_axes(inside, x.shape, sizes)
     if name in _NUMBERS:
         if bracket:
             fits = is_array(x) and np.dtype(x.dtype).kind in _ENTRIES[name]
@@ -231,4 +234,5 @@ def _first_of(texts: list[str]) -> str:
 
 def _class_of(dtype: Any) -> str:
     kinds = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
-    return kinds.get(np.dtype(dtype).kind, str(dtype))
+    own = np.dtype(dtype)
+    return str(own) if own.kind == "f" and own.char != "d" else kinds.get(own.kind, str(dtype))

@@ -406,29 +406,31 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     x_bar += x_bar * s
     return x_bar
     """
-    if _may_be_complex(function, facts):
+    if may_be_complex(function, facts):
         return function
-    sharing = Analyses(function, facts).sharing
-    rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
-    given = _parts_of_parameters(function) | _unwritable(function, facts)
-
-    def is_ours(name: str) -> bool:
-        alone = name in rebound - given and name not in function.param_names
-        return alone and sharing.members(name) == [name]
+    own = names_of_their_own(function, facts)
 
     def one(stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
                 if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
                     op = IADD if fn == ADD else ISUB
-                    if is_ours(name) and name not in sources(value, facts, True):
+                    if name in own and name not in sources(value, facts, True):
                         return ir.Update(ir.Var(name), op, value, stmt.origin)
             case ir.Assign(target=str(name), value=value) if stmt.origin.role == "adjoint":
-                if source_of(value) == ir.Var(name) and is_ours(name):
+                if source_of(value) == ir.Var(name) and name in own:
                     return ()
         return None
 
     return ir.with_body(function, ir.rewrite(function.body, one))
+
+
+def names_of_their_own(function: ir.Function, facts: Facts) -> frozenset[str]:
+    """The names that a function binds and whose memory nothing else refers to."""
+    sharing = Analyses(function, facts).sharing
+    bound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
+    given = _parts_of_parameters(function) | _unwritable(function, facts)
+    return frozenset(n for n in bound - given if sharing.members(n) == [n])
 
 
 def _parts_of_parameters(function: ir.Function) -> frozenset[str]:
@@ -457,7 +459,7 @@ def _unwritable(function: ir.Function, facts: Facts) -> frozenset[str]:
 _COMPLEX = words("real imag conj conjugate angle complex real_if_close iscomplex")
 
 
-def _may_be_complex(function: ir.Function, facts: Facts) -> bool:
+def may_be_complex(function: ir.Function, facts: Facts) -> bool:
     """Whether a real adjoint may meet a complex contribution, which no real array takes in."""
     if any(kind.dtype == "complex" for kind in facts.kinds.values()):
         return True

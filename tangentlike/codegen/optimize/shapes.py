@@ -294,6 +294,8 @@ class AxesOf:
                 return self._names.get(name) if given is None else given
             case ir.Attribute(name="size" | "ndim"):
                 return ()
+            case ir.Index(ir.Attribute(name="shape"), ir.Const()):
+                return ()
             case ir.Attribute(base, "T"):
                 found = self._of(base)
                 return found if found is None or found is _OPEN else found[::-1]

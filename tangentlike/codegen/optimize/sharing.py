@@ -207,7 +207,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
                 keeps = "dtype" not in dict(expr.kwargs)
             if numpy_name(obj) in ("outer", "dot", "vdot", "einsum"):
                 return any(is_float(a, facts) for a in expr.args)
-            if isinstance(obj, np.ufunc) and _gives_type(obj):
+            if isinstance(obj, np.ufunc) and gives_type(obj):
                 return all(is_float(a, facts) for a in expr.args)
             return keeps and is_float(first, facts)
         case ir.Call(fn=ir.Attribute(base, "copy")):
@@ -221,7 +221,7 @@ _OF_SCIPY = words("pdf cdf sf logpdf logcdf logsf ppf isf logsumexp softmax log_
 _FLOATS = words("ratio_or_zero transposed_inverse power_slope log_or_zero exp_of_difference")
 
 
-def _gives_type(ufunc: np.ufunc) -> bool:
+def gives_type(ufunc: np.ufunc) -> bool:
     """Whether a function gives floats of floats, as `np.sign` does and `np.isnan` does not."""
     return f"{'d' * ufunc.nin}->d" in ufunc.types
 

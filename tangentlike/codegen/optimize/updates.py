@@ -23,7 +23,7 @@ from .propagate import source_of
 from .shapes import AxesOf
 from .sharing import Sharing, is_float, sources
 
-_UPDATES = {ref.text.removesuffix("="): ref for ref in UPDATE.values()}
+UPDATES = {ref.text.removesuffix("="): ref for ref in UPDATE.values()}
 
 
 def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
@@ -47,11 +47,11 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                 if not _is_array(place.base, facts):
                     return stmt
                 if _was_written(stmt, call, text):
-                    return ir.Update(place, _UPDATES[text], call.args[1], stmt.origin)
+                    return ir.Update(place, UPDATES[text], call.args[1], stmt.origin)
                 if text in IN_PLACE and stmt.origin.is_derived:
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
-                        return ir.Update(place, _UPDATES[text], rest, stmt.origin)
+                        return ir.Update(place, UPDATES[text], rest, stmt.origin)
             case ir.Assign() if id(stmt) in guarding:
                 return stmt  # `x = x + e` of a parameter: the caller's array is left alone
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
@@ -59,7 +59,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                 rest = _without(call, ir.Var(name)) if first else None
                 was_update = rest is not None and _was_update(stmt, name, text)
                 if rest is not None and was_update and _is_alone(name, facts, sharing):
-                    return ir.Update(ir.Var(name), _UPDATES[text], rest, stmt.origin)
+                    return ir.Update(ir.Var(name), UPDATES[text], rest, stmt.origin)
         return stmt
 
     return ir.with_body(function, ir.rewrite(function.body, after=one))
@@ -165,7 +165,7 @@ class _Keeping(Asking):
                 ):
                     rest = self._added(place, value, block[:at])
                     if rest is not None:
-                        op = _UPDATES["+"]
+                        op = UPDATES["+"]
                         stmts[at] = ir.Update(place, op, rest, stmt.origin)
         return ir.unless_same(stmts, block)
 
