@@ -124,6 +124,7 @@ class _Reach:
             elif _is_data(value):
                 self.outer.append((read, _kept(value)))
             elif callable(value):
+                self.outer += _fields_of(value)
                 self._functions.append((read, value))
                 self._follow_called(fn, name, value)
 
@@ -192,6 +193,16 @@ def _keep_apart(dispatcher: Any) -> None:
     pattern = getattr(file, "_data_name_pattern", None)
     if pattern is not None:
         file._data_name_pattern = pattern.replace("{number", f"{_OWN}.{{number")
+        file._load_index = functools.partial(_index_of, file._load_index)
+
+
+def _index_of(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What is kept of a function, by the types of its arguments: classes of named tuples may be
+    among these, which nobody may define any more."""
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -230,6 +241,14 @@ def _data_of(module: types.ModuleType, code: types.CodeType) -> Iterator[tuple[R
         value = getattr(module, name, None)
         if _is_data(value):
             yield functools.partial(getattr, module, name, None), _kept(value)
+        yield from _fields_of(value)
+
+
+def _fields_of(value: Any) -> Iterator[tuple[Reader, Any]]:
+    """The fields of a class of named tuples: compiled code reads them by their places."""
+    fields = getattr(value, "_fields", None)
+    if isinstance(value, type) and isinstance(fields, tuple):
+        yield functools.partial(getattr, value, "_fields"), fields
 
 
 def _is_data(value: Any) -> bool:

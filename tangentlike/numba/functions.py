@@ -103,6 +103,12 @@ def _literal(option: Any) -> Any:
     return getattr(option, "literal_value", option if isinstance(option, (int, tuple)) else None)
 
 
+def _by_item(params: str, item: str, count: int) -> Any:
+    """A function that gives a tuple of so many items."""
+    items = "".join(f"{item.format(k=k)}, " for k in range(count))
+    return register_jitable(eval(f"lambda {params}: ({items})", vars(runtime)))
+
+
 # --------------------------------------------------------------------------------------------------
 # Adjoints in the shape of their primals.
 
@@ -179,8 +185,13 @@ def _zeros_like(x: Any) -> Any:
     if _is_number(x):
         zero = dtype.type(0)
         return lambda x: zero
+    if isinstance(x, types.List) and isinstance(x.dtype, types.BaseTuple):
+        zero = _by_item("x", "zeros_like(x[{k}])", len(x.dtype))
+        return lambda x: [zero(item) for item in x]
     if isinstance(x, (types.List, types.UniTuple)):
         return lambda x: [runtime.zeros_like(item) for item in x]
+    if isinstance(x, types.BaseTuple):
+        return _by_item("x", "zeros_like(x[{k}])", len(x))
     if isinstance(x, types.DictType):
         return lambda x: {key: runtime.zeros_like(item) for key, item in x.items()}
     return (lambda x: np.zeros(x.shape, dtype)) if _is_array(x) else None
@@ -310,11 +321,15 @@ def _reshape_like(g: Any, like: Any) -> Any:
 def _copy(x: Any) -> Any:
     if _is_number(x):
         return lambda x: x
+    if isinstance(x, types.BaseTuple):
+        return _by_item("x", "copy(x[{k}])", len(x))
     return (lambda x: x.copy()) if _is_array(x) else None
 
 
 @_form(runtime.accumulate)
 def _accumulate(a: Any, b: Any) -> Any:
+    if isinstance(a, types.BaseTuple) and isinstance(b, (types.BaseTuple, types.List)):
+        return _by_item("a, b", "accumulate(a[{k}], b[{k}])", len(a))
     lists = [isinstance(each, (types.List, types.UniTuple)) for each in (a, b)]
     if not any(lists):
         return lambda a, b: a + b

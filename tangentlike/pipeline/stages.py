@@ -544,6 +544,19 @@ def _compilable(
     return lowered(functions, scopes, facts, build.book)
 
 
+def _without_tuples(
+    functions: tuple[ir.Function, ...], facts: dict[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """The functions with a name for each item of the adjoints of tuples, which Numba needs."""
+    from ..numba.tuples import tuples_apart
+
+    made = []
+    for function in functions:
+        apart, facts[function.name] = tuples_apart(function, facts[function.name])
+        made.append(apart)
+    return tuple(made)
+
+
 def _fused(
     functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
@@ -609,6 +622,8 @@ def _derived(
     _refuse_made(functions, lowered, request)
     lent = _lent(fn, lowered, functions, build)
     with build.record.stage("simplified") as run:
+        if request.target == "numba":
+            functions = _without_tuples(functions, build.facts)
         run.made = simplified_pairs(functions, build.simplified, build.facts, len(main))
         run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
         asked = frozenset(build.methods.asked)
