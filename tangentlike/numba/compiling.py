@@ -108,11 +108,12 @@ class _Reach:
         self._main = fn
         self._codes: dict[types.FunctionType, types.CodeType] = {}
         self._called: dict[types.FunctionType, dict[str, types.FunctionType]] = {}
+        self._calls: dict[types.FunctionType, set[types.FunctionType]] = {}  # compiled ones, too
         self._texts: dict[str, str] = {}  # of the emitted ones, by file name
         self._follow(fn)
 
     def _follow(self, fn: types.FunctionType) -> None:
-        self._called[fn] = {}
+        self._called[fn], self._calls[fn] = {}, set()
         self._codes[fn] = code = self._code(fn)
         for name in _names(code):
             read = _reader(fn, name)
@@ -136,6 +137,7 @@ class _Reach:
             value = value.py_func
         else:
             return
+        self._calls[fn].add(value)
         if value not in self._called:
             self._follow(value)
 
@@ -158,7 +160,7 @@ class _Reach:
         """Numba's object for the function; nothing is compiled yet."""
         import numba
 
-        folder = _folder() if self._texts else None
+        folder = _folder() if self._texts and not self._is_recursive() else None
         key = "" if folder is None else self._key(numba.__version__)
         spaces: dict[types.FunctionType, tuple[Any, dict[str, Any]]] = {}
         for fn, code in self._codes.items():
@@ -172,6 +174,15 @@ class _Reach:
             for name, called in self._called[fn].items():
                 namespace[name] = spaces[called][0]
         return spaces[self._main][0]
+
+    def _is_recursive(self) -> bool:
+        """Whether functions call themselves, or each other: what Numba keeps of such on disk does
+        not find the others when it is read."""
+        calls = dict(self._calls)
+        while any(not found for found in calls.values()):
+            last = [fn for fn, found in calls.items() if not found]
+            calls = {fn: found.difference(last) for fn, found in calls.items() if found}
+        return bool(calls)
 
     def _key(self, version: str) -> str:
         """What the compiled code depends on, besides the types of its arguments."""

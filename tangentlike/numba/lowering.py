@@ -21,6 +21,7 @@ from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from ..rules.book import RuleBook
 from .compiling import compiled, numba_module
+from .recursion import tapes_in_lists
 from .short_arrays import short_arrays_as_loops
 from .stacks import stacks_as_arrays
 
@@ -38,7 +39,7 @@ def lowered(
     they are read in, and `facts` what is known of their parameters, by their names."""
     numba_module()
     made = []
-    for fn in functions:
+    for fn in tapes_in_lists(functions, facts, book):
         fn = stacks_as_arrays(fn, facts[fn.name], book)
         fn = short_arrays_as_loops(fn, facts[fn.name], book)
         made.append(_Lowering(scopes[fn.name]).function(fn))
