@@ -18,6 +18,7 @@ from .broadcasting import (
     zeros_like,
 )
 from .buffers import (
+    given_constant,
     has_own,
     places_left,
     places_taken,
@@ -26,7 +27,6 @@ from .buffers import (
     reached,
     read_only,
     require_apart,
-    given_constant,
     require_array,
     require_as_many,
     require_class,
