@@ -241,6 +241,68 @@ def test_strict_refuses_it_at_once(fn):
                 made(X)
 
 
+def in_the_body_of_a_bare_try(x):
+    y = x**2
+    try:
+        if x[0] > 5.0:
+            y = np.unwrap(x, discont=x[0])
+        y = y * x[5]
+    except:  # noqa: E722
+        y = y * x[1]
+    return np.sum(y)
+
+
+unwrapped_values = []
+
+
+class Unwrapped:
+    last = None
+
+    def __init__(self):
+        self.y = None
+
+    def fill(self, x):
+        if x[0] > 5.0:
+            x = np.unwrap(x, discont=x[0])
+        self.y = x * x
+        return True
+
+    @classmethod
+    def counted(cls, x):
+        if cls.last is None and x[0] > 5.0:
+            cls.last = 1.0
+        return x * x
+
+
+def kept(x):
+    if x[0] > 5.0:
+        unwrapped_values.append(x)
+    return x * x
+
+
+def in_a_method_that_writes(x):
+    held = Unwrapped()
+    done = held.fill(x)
+    return np.sum(held.y) if done else 0.0
+
+
+@pytest.mark.parametrize(
+    "fn",
+    (
+        in_the_body_of_a_bare_try,
+        in_a_method_that_writes,
+        lambda x: np.sum(kept(x)),
+        lambda x: np.sum(Unwrapped.counted(x)),
+    ),
+)
+def test_a_branch_that_the_numbers_decide(fn):
+    """(Refused at once before, the bare `try` and what is refused of outer objects in a callee.)"""
+    tl.check_grads(fn, (X,), order=2)
+    for derivative in (lambda: tl.grad(fn)(X + 9.0), lambda: tl.jvp(fn, (X + 9.0,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="(?i)unwrap"):
+            derivative()
+
+
 def test_what_every_call_reaches_is_refused_at_once():
     def straight(x):
         y = np.unwrap(x, discont=x[0])

@@ -217,6 +217,12 @@ class Context:
         builder = self.callees.builder
         return builder is not None and builder.reading.by_identity
 
+    @property
+    def of_a_call(self) -> bool:
+        """Whether this is made for the types of a call, which tell no more than is known here."""
+        builder = self.callees.builder
+        return builder is not None and builder.reading.specialized
+
     def sources(self) -> Sources:
         """What the alias analysis asks about expressions."""
         asked = (self.kind_of, self._view_of, self._effects, self._bind)

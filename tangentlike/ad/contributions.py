@@ -150,10 +150,11 @@ def _by_rule(
     used: list[ir.Expr] = []
     names = {p: operands(e, context.kinds, context.book) for p, e in instance.arguments.items()}
     varied = [param for param, read in names.items() if not active.isdisjoint(read)]
+    beside = varied if context.of_a_call else ()
     for param in varied:
         actual = instance.arguments[param]
         for name in names[param]:
-            found = _one(instance, param, name, stmt, context, varied) if name in active else None
+            found = _one(instance, param, name, stmt, context, beside) if name in active else None
             if found is None:
                 continue
             if actual != ir.Var(name):  # (its adjoint would be zero, and nobody be told)
@@ -194,10 +195,10 @@ def _one(
     name: str,
     stmt: ir.Assign,
     context: Context,
-    varied: Collection[str],
+    beside: Collection[str],
 ) -> Contribution | None:
     """The contribution through one argument (broadcasting is undone by `instance.adjoint`)."""
-    value = instance.adjoint(param, varied)
+    value = instance.adjoint(param, beside)
     if value is None:
         return None
     value = _shaped_like(value, context)

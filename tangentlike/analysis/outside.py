@@ -559,7 +559,9 @@ class Outside:
                 if (into or not reached) and name in varied():
                     _refuse_unseen_function(stmt)
                     _refuse_found_again(function, into, varied())
-                    raise self._carried_by(stmt, outer, _carried_out(name, into, function, stmt))
+                    refusal = _carried_out(name, into, function, stmt)
+                    refusal.cause = self._innermost(stmt, outer, varied(), self._carries)
+                    raise self._carried_by(stmt, outer, refusal)
         unseen = self._written_unseen(function, outer, varied)
         written = arrays_of(without_tables({**found.written, **unseen}, found.written))
         self.touched |= {**written, **arrays_of(found.read)}
@@ -647,6 +649,34 @@ class Outside:
             for name in sorted(_names_given(call, found.carried, outer)):
                 yield name, found.written
 
+    def _carries(self, stmt: ir.Stmt, outer: OuterSources, varied: Collection[str]) -> bool:
+        """Whether a statement of a function that is called carries out what varies."""
+        return any(name in varied for name, _ in self._carried(stmt, outer, OuterEffects()))
+
+    def _innermost(
+        self,
+        stmt: ir.Stmt,
+        outer: OuterSources,
+        varied: Collection[str],
+        does: Callable[[ir.Stmt, OuterSources, Collection[str]], bool],
+        seen: tuple[Any, ...] = (),
+    ) -> Place | None:
+        """The place of the statement that does what a call is refused for, in what is called; None
+        where the call itself does it."""
+        for call in _user_calls(stmt, outer):
+            obj = _fn(call).obj
+            if any(obj is known for known in seen):
+                continue
+            function, actuals = self.body(obj), outer.bind(call)
+            inner = self._followed(function, self.sources(function))
+            given = (f for f, e in actuals.items() if not ir.names_in(e).isdisjoint(varied))
+            within = computed_from(function, given)
+            for part in ir.statements(function.body):
+                if does(part, inner, within):
+                    further = self._innermost(part, inner, within, does, (*seen, obj))
+                    return further or part.origin.place
+        return None
+
     def _put_names(self, stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
         """The names whose values, and not only shapes, a statement may put into what it changes:
         for the call of a user's function, what reaches those of its arguments that are written."""
@@ -728,8 +758,20 @@ class Outside:
             called = tuple(functions.values())
         boxes = [ref for key, ref in changed.items() if key.endswith(LATER)]
         if boxes:
-            _refuse_classes(stmt, boxes)
+            code = [ref for ref in boxes if isinstance(ref.obj, type | types.ModuleType)]
+            if code:
+                inner = self._innermost(stmt, outer, _NONE, self._changes_code)
+                raise _changed_code(code[0], stmt, inner)
             self.numbers.write(stmt, boxes, called)
+
+    def _changes_code(self, stmt: ir.Stmt, outer: OuterSources, _: Collection[str]) -> bool:
+        """Whether a statement of a function that is called sets an attribute of a class or a
+        module, itself or by what it calls."""
+        changed = outer.at(stmt).changed_by(stmt)
+        for call in _user_calls(stmt, outer):
+            changed |= self.of_call(call, outer).written
+        written = (ref.obj for key, ref in changed.items() if key.endswith(LATER))
+        return any(isinstance(obj, type | types.ModuleType) for obj in written)
 
     def _refuse_overwritten(self, function: ir.Function, outer: OuterSources) -> None:
         """Refuse the reverse sweep of what reads an outer array that is written."""
@@ -764,15 +806,15 @@ def _goes_through_what_it_is_given(function: ir.Function) -> bool:
     return any(not ir.names_in(s.iter).isdisjoint(function.param_names) for s in loops)
 
 
-def _refuse_classes(stmt: ir.Stmt, boxes: Iterable[ir.Ref]) -> None:
+def _changed_code(ref: ir.Ref, stmt: ir.Stmt, inner: Place | None) -> UnsupportedError:
     """What is read of classes and modules is what they hold when the derivative is made."""
-    for ref in boxes:
-        if isinstance(ref.obj, type | types.ModuleType):
-            raise UnsupportedError(
-                f"an attribute of `{ref.text}` is set here, which is defined outside the function",
-                stmt.origin.place,
-                "Return the new value instead.",
-            )
+    refusal = UnsupportedError(
+        f"an attribute of `{ref.text}` is set here, which is defined outside the function",
+        stmt.origin.place,
+        "Return the new value instead.",
+    )
+    refusal.cause = inner
+    return refusal
 
 
 def _refuse_unknown_code(stmt: ir.Stmt, sources: Sources) -> None:

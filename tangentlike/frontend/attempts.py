@@ -21,7 +21,7 @@ import operator
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
@@ -31,6 +31,7 @@ from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..ir import Attribute, Block, Call, Const, Do, Enter, Expr, Leave, Origin, Ref, Var
 from ..ir.names import Names
+from .cuts import REFUSED, cuts_made, goes_on_after_any
 from .expressions import Lookup
 from .generators import Renamed, is_generator_function
 from .jumps import contains_jump, without_jumps
@@ -84,14 +85,17 @@ class Attempt:
         return self._finally(tuple(made), names) if self.final[0] else made
 
     def _handled(self, names: Names) -> list[Any]:
-        several = len(self.handlers) > 1
-        asked = several or any(handler.name for handler in self.handlers)
+        handlers = self.handlers
+        if cuts_made() is not None:
+            handlers = [_passing_refusals(handler, names) for handler in handlers]
+        several = len(handlers) > 1
+        asked = several or any(handler.name for handler in handlers)
         error = names.fresh("error") if asked else ""
-        caught = self.handlers[0].classes
+        caught = handlers[0].classes
         if several:
-            caught = ir.Display("tuple", tuple(c for h in self.handlers for c in _each(h.classes)))
-        chain = _told(self.handlers[-1], error)
-        for handler in reversed(self.handlers[:-1]):
+            caught = ir.Display("tuple", tuple(c for h in handlers for c in _each(h.classes)))
+        chain = _told(handlers[-1], error)
+        for handler in reversed(handlers[:-1]):
             test = ir.Call(_ISINSTANCE, (ir.Var(error), handler.classes))
             serves = names.fresh(_question(handler.classes))  # (a sweep back needs no more)
             branch = ir.If(ir.Var(serves), _told(handler, error), chain, handler.origin)
@@ -126,6 +130,25 @@ class Attempt:
         failed = names.fresh("failed")
         whole = (*body, ir.Tried(self.origin), *after, *fine)
         return [*before, ir.Try(caught, whole, handling, self.origin, failed, error)]
+
+
+def _passing_refusals(handler: Handler, names: Names) -> Handler:
+    """A handler that lets what the derivative refuses go on, if it may take that.
+
+    before::                  after::
+        except:                   except BaseException as error:
+            y = 0.0                   if isinstance(error, NotDifferentiated):
+                                          raise error
+                                      y = 0.0
+    """
+    if not goes_on_after_any(handler.classes, handler.body):
+        return handler
+    error, refused = handler.name or names.fresh("error"), names.fresh("refused")
+    test = ir.Call(_ISINSTANCE, (ir.Var(error), REFUSED))
+    again = ir.OpaqueStmt(f"raise {error}", (error,), (ir.Var(error),), (), (), handler.origin)
+    branch = ir.If(ir.Var(refused), (again,), (), handler.origin)
+    body = (ir.Assign(refused, test, handler.origin), branch, *handler.body)
+    return replace(handler, name=error, body=body)
 
 
 def _question(classes: ir.Expr) -> str:

@@ -35,7 +35,7 @@ from .owners import is_operation
 
 # Class and place of what was cut out, by the message that is raised there.
 _REFUSED: Recent[str, tuple[type[UnsupportedError], Place]] = Recent(1024)
-_ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)
+REFUSED = ir.Ref("NotDifferentiated", NotDifferentiated)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Cuts:
     def cut(self, refusal: UnsupportedError) -> bool:
         """Cut out the innermost statement around the place of a refusal, which is not cut yet;
         False where there is none."""
-        place = refusal.place
+        place = refusal.cause or refusal.place
         if place is None:
             return False
         around = [spot for spot in self.spots - self.made.keys() if spot.contains(place)]
@@ -168,8 +168,7 @@ class Cuts:
         return None
 
     def refuse_reached(self, functions: Iterable[ir.Function]) -> None:
-        """Refuse at once what each call of the main function (the last one) reaches, and what a
-        `try` of the program would take for an exception of its own."""
+        """Refuse at once what each call of the main function (the last one) reaches."""
         by_name = {f.name: f for f in functions}
         if not self.made or not by_name:
             return
@@ -177,10 +176,6 @@ class Cuts:
         reached = self._reached(main, by_name, set())
         if reached is not None:
             raise reached
-        every = (stmt for f in by_name.values() for stmt in ir.statements(f.body))
-        raised = next(filter(None, map(self.raised_by, every)), None)
-        if raised is not None and any(map(_takes_any, by_name.values())):
-            raise raised
 
     def _reached(
         self, function: ir.Function, functions: Mapping[str, ir.Function], seen: set[str]
@@ -227,13 +222,6 @@ def _called(stmt: ir.Stmt) -> Iterator[str]:
             yield part.fn.text
 
 
-def _takes_any(function: ir.Function) -> bool:
-    """Whether a `try` catches exceptions of all classes, or of classes that are not known, and
-    goes on."""
-    attempts = (stmt for stmt in ir.statements(function.body) if isinstance(stmt, ir.Try))
-    return any(goes_on_after_any(stmt.test, stmt.orelse) for stmt in attempts)
-
-
 def goes_on_after_any(classes: ir.Expr, handler: ir.Block) -> bool:
     """Whether a handler takes exceptions of all classes, or of such as are not known."""
     for part in classes.items if isinstance(classes, ir.Display) else (classes,):
@@ -255,13 +243,13 @@ def text_of(refusal: UnsupportedError) -> str:
 
 def is_refusal(stmt: Any) -> bool:
     """Whether a statement raises a refusal."""
-    return isinstance(stmt, ir.OpaqueStmt) and _ERROR in stmt.refs
+    return isinstance(stmt, ir.OpaqueStmt) and REFUSED in stmt.refs
 
 
 def raising(refusal: UnsupportedError, around: Place) -> ir.OpaqueStmt:
     """The statement that raises a refusal, in the place of the one that stood at `around`."""
     origin = ir.Origin(refusal.place or around)
-    return ir.OpaqueStmt(text_of(refusal), (), (), (_ERROR,), (), origin)
+    return ir.OpaqueStmt(text_of(refusal), (), (), (REFUSED,), (), origin)
 
 
 def raised_as(refusal: UnsupportedError) -> NotDifferentiated:

@@ -82,7 +82,6 @@ class Reader:
 
     lookup: Lookup
     at: At = nowhere
-    tried: bool = False  # in the body of a `try`, where nothing is cut out
     assigns: bool = False  # whether `:=` may stand in code, which then becomes statements
 
     def read(self, node: gast.AST) -> Expr:
@@ -260,7 +259,7 @@ class Reader:
 
     def reached(self, node: gast.AST) -> Expr:
         """An expression that is evaluated only where it is reached, and may be cut out."""
-        cuts, place = None if self.tried else cuts_made(), self.at(node)
+        cuts, place = cuts_made(), self.at(node)
         if cuts is None or place is None:
             return self.read(node)
         spot = Spot.of_expression(place)

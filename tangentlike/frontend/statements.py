@@ -31,7 +31,7 @@ from .attempts import (
     suppressed,
 )
 from .comprehensions import items_left, loop_over
-from .cuts import cuts_made, goes_on_after_any, is_refusal, raising, spot_of
+from .cuts import cuts_made, is_refusal, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, TakenInPart, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
@@ -127,8 +127,7 @@ class StatementReader:
 
     `outer` are the names declared `global` and the like;
     `managers`, that context managers are written out, and `at_yield` gives what stands for the
-    `yield` of one; `tried`, that they stand in the body of a `try` that may take a refusal for
-    an exception of the program: nothing is cut out there.
+    `yield` of one.
     """
 
     source: Source
@@ -137,13 +136,12 @@ class StatementReader:
     outer: Outer = NO_OUTER
     managers: bool = False
     at_yield: Callable[[ir.Expr], Sequence[Any]] | None = None
-    tried: bool = False
     inside: frozenset[Any] = frozenset()  # the generator functions whose statements these are
     around: Survey = field(default_factory=Survey)  # of the whole function
 
     def block(self, nodes: Sequence[gast.AST]) -> ir.Block:
         """The IR of a list of statements, up to the first one that is cut out."""
-        cuts = None if self.tried else cuts_made()
+        cuts = cuts_made()
         if cuts is None:
             return tuple(stmt for node in nodes for stmt in self._statement(node))
         made: list[Any] = []
@@ -173,7 +171,7 @@ class StatementReader:
         for part in parts:
             reader = dataclasses.replace(reader, lookup=reader._knowing(part.name))
             made += reader._statement(part)
-        inner = Reader(reader.lookup, line.place, self.tried)
+        inner = Reader(reader.lookup, line.place)
         return [*made, *_READERS[type(node)](reader, node, line, inner)]
 
     def assign(self, node: gast.Assign, line: Line, reader: Reader) -> Sequence[Any]:
@@ -304,7 +302,7 @@ class StatementReader:
             return None
         before: list[Any] = []
         after: list[Any] = []
-        reader = Reader(self.lookup, line.place, self.tried)
+        reader = Reader(self.lookup, line.place)
 
         def at_yield(value: ir.Expr) -> ir.Block:
             item = ir.Var(self.names.fresh("item"))
@@ -411,13 +409,10 @@ class StatementReader:
     def attempt(self, node: gast.Try, line: Line, reader: Reader) -> Sequence[Any]:
         """A `try` with everything that belongs to it."""
         handlers = [self._handler(handler) for handler in node.handlers]
-        taken = (goes_on_after_any(handler.classes, handler.body) for handler in handlers)
-        tried = self.tried or bool(node.finalbody) or any(taken)
-        protected = dataclasses.replace(self, tried=tried)
-        body, orelse = protected.block(node.body), protected.block(node.orelse)
+        body, orelse = self.block(node.body), self.block(node.orelse)
         if body and is_refusal(body[-1]):  # (its handlers are for what stands before that)
             return body[-1:]
-        final = (protected.block(node.finalbody), protected.block(node.finalbody))
+        final = (self.block(node.finalbody), self.block(node.finalbody))
         origin = ir.Origin(line.whole())
         whole = Attempt(body, handlers, orelse, final, origin)
         return whole.lowered(self.names)

@@ -82,19 +82,21 @@ class Instance:
         """Whether the rule says anything about the derivative by `param`."""
         return param in self.partials or param in self.adjoints
 
-    def tangent_with(self, dots: Mapping[str, ir.Expr | None]) -> ir.Expr | None:
+    def tangent_with(
+        self, dots: Mapping[str, ir.Expr | None], asks: bool = False
+    ) -> ir.Expr | None:
         """The result's tangent where `dots` are those of the active arguments.
 
         Inactive arguments (absent or None) are folded away: `a_dot @ b + a @ b_dot` is
-        `a_dot @ b` for a constant `b`. None means zero.
+        `a_dot @ b` for a constant `b`. None means zero. If it `asks`, options of which only the run
+        knows what they are are asked then whether they carry derivatives (see `is_option`).
         """
         given = {p: dot for p, dot in dots.items() if dot is not None}
-        options = [p for p in given if self.is_option(p, given)]
-        for param in options:
-            del given[param]
-        for param in given:
+        options = [p for p in given if asks and self.is_option(p, given)]
+        stated = {p: dot for p, dot in given.items() if p not in options}
+        for param in stated:
             self._require_tangent(param)
-        total = self._total(given)
+        total = self._total(stated)
         for param in options if total is not None else ():
             total = self._given_constant(total, param)
         return total
@@ -111,26 +113,26 @@ class Instance:
                 total = linear.add(total, linear.scale(given[param], partial, leading=False))
         return total
 
-    def is_option(self, param: str, varied: Collection[str]) -> bool:
-        """Whether the rule states no derivative by `param`, but some by others of the `varied`
-        parameters, and only the run knows whether the argument can have one."""
+    def is_option(self, param: str, beside: Collection[str]) -> bool:
+        """Whether the rule states no derivative by `param`, but some by others that vary `beside`
+        it, and only the run knows whether the argument can have one."""
         if self.covers(param) or self.kind_of(self.arguments[param]).form != "unknown":
             return False
-        return any(map(self.covers, varied))
+        return any(map(self.covers, beside))
 
     def _given_constant(self, value: ir.Expr, param: str) -> ir.Expr:
         """`value`, asked for together with whether the argument is one that carries none."""
         helper = ir.Ref("given_constant", runtime.given_constant)
         return ir.Call(helper, (value, self.arguments[param]), at=self.call.at)
 
-    def adjoint(self, param: str, varied: Collection[str] = ()) -> ir.Expr | None:
-        """What the call adds to the adjoint of the argument `param`, one of those that are
-        `varied`; None means zero.
+    def adjoint(self, param: str, beside: Collection[str] = ()) -> ir.Expr | None:
+        """What the call adds to the adjoint of the argument `param`; None means zero. What varies
+        `beside` it tells whether it is an option (`is_option`), which is asked when the text runs.
 
         Of elementwise rules it has the shape of the argument: summed over what was
         broadcast, in a helper where shapes are not known.
         """
-        if self.is_option(param, varied):
+        if self.is_option(param, beside):
             zeros = ir.Call(ir.Ref("zeros_like", runtime.zeros_like), (self.arguments[param],))
             return self._given_constant(zeros, param)
         self._require(param)

@@ -312,7 +312,7 @@ def tangent_of(
         for param, actual in instance.arguments.items():  # an item without tangent has a place too
             if dots[param] is None and state.kind_of(actual).form != "number":
                 dots[param] = state.zeros(actual)
-    tangent = instance.tangent_with(dots)
+    tangent = instance.tangent_with(dots, state.context.of_a_call)
     if tangent is None:
         return None, []
     renamed: dict[str, ir.Expr] = {}

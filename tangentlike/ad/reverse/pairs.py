@@ -184,8 +184,8 @@ def writing_calls(function: ir.Function, active: frozenset[str], context: Contex
     is active: the calls of a derivative stand for them."""
     for stmt in ir.statements(function.body):
         match stmt:
-            case ir.Do(value=ir.Call() as call) if _is_read(call, context):
-                if active_formals(call, active, context)[1]:
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                if _is_read(call, context) and active_formals(call, active, context)[1]:
                     yield id(stmt)
 
 
