@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
 import operator
@@ -11,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
+import tangentlike as tl
 from tangentlike import ir, runtime
 from tangentlike.rules import default_book
 from tests.rule_instance import adjoint, check, flat, instance_of, tangent
@@ -139,6 +141,25 @@ MATH = [
 @pytest.mark.parametrize(("fn", "x"), MATH, ids=shown)
 def test_math(fn, x):
     check(fn, x)
+
+
+def by_modulus_and_phase(a, b):
+    z = cmath.log(complex(a, b)) * cmath.rect(a, b) + cmath.sqrt(a - 2.0)
+    return cmath.phase(z) * z.real + cmath.atanh(3.0 * a).imag * b + cmath.acos(b - 2.0).real
+
+
+@pytest.mark.parametrize("name", ["exp", "log10", "sin", "cos", "tan", "asin", "acos", "atan"])
+def test_complex_math(name):
+    """(With the inverses and the hyperbolic ones. Refused before.)"""
+    first = getattr(cmath, name)
+    other = getattr(cmath, {"exp": "tanh", "log10": "sqrt"}.get(name, f"{name}h"))
+
+    def f(a, b):
+        w = first(complex(a, b)) * other(a * b)
+        return w.real * a + w.imag * b
+
+    tl.check_grads(f, (0.6, 0.8), order=2)
+    tl.check_grads(by_modulus_and_phase, (0.6, 0.8), order=2)
 
 
 MATH_TWO = [math.pow, math.atan2, math.hypot, math.fmod, math.copysign, math.remainder, math.log]

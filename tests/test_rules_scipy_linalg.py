@@ -68,6 +68,19 @@ def eigen(a):
     return np.sum(w**2) + np.sum(v**4) + np.sum(linalg.eigvalsh(a + a.T) ** 3)
 
 
+def of_any_matrix(a):
+    w, v = linalg.eig(a)
+    turned = linalg.eig(a, right=False) - 2.0 * linalg.eigvals(a @ a)
+    return np.sum(np.abs(w * v[0]) ** 2) + np.sum(turned.imag**2 + turned.real)
+
+
+def test_eigenvalues_of_any_matrix() -> None:
+    """(Refused before.) Real and complex ones."""
+    for a in ([[2.0, 1.0], [0.2, 3.0]], [[0.3, 1.0], [-1.2, 0.1]]):
+        tl.check_grads(of_any_matrix, (np.array(a),), order=2)
+        assert linalg.eigvals(np.array(a)).dtype == complex
+
+
 @pytest.mark.parametrize("fn", [cholesky_both, eigen])
 def test_symmetric(fn: object) -> None:
     tl.check_grads(fn, (signed(3, 3),))

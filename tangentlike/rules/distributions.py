@@ -535,6 +535,13 @@ def _within(name: str, density: str, lines: Sequence[str]) -> list[str]:
     return [f"z = np.where({density} == 0.0, {point}, (x - loc) / scale)", *placed]
 
 
+def _both_forms(name: str, method: str) -> str:
+    """A method of a distribution, and that of its standard form, which is called with its shapes
+    alone: `norm.cdf, norm._cdf`. (Such methods do not look whether x is in the support.)"""
+    whole_line = name.rpartition(".")[2] in ("norm", "t", "logistic", "laplace", "cauchy")
+    return f"{name}.{method}, {name}._{method}" if whole_line else f"{name}.{method}"
+
+
 def _levels(name: str, shapes: Sequence[str], stated: Sequence[str]) -> None:
     """The rules of a distribution function, of what is made of it, and of the inverses, from lines
     that say what z moves by at one level of probability."""
@@ -550,12 +557,12 @@ def _levels(name: str, shapes: Sequence[str], stated: Sequence[str]) -> None:
         lines = [f"density = {rate}", *_within(name, "density", moving), f"dy_dx = {sign}density"]
         lines += [f"dy_dloc = {other}density", f"dy_dscale = {other}(density * (x - loc) / scale)"]
         lines += [f"dy_d{shape} = {other}(density * scale * z_{shape})" for shape in moved]
-        written(f"{name}.{method}", f"x, {params}", lines)
+        written(_both_forms(name, method), f"x, {params}", lines)
     for method, sign in (("ppf", ""), ("isf", "-")):
         lines = ["z = (y - loc) / scale", *moving, f"dy_dq = {sign}1.0 / {name}.pdf(y, {given}"]
         lines += ["dy_dloc = 1.0", "dy_dscale = (y - loc) / scale"]
         lines += [f"dy_d{shape} = scale * z_{shape}" for shape in moved]
-        written(f"{name}.{method}", f"q, {params}", lines)
+        written(_both_forms(name, method), f"q, {params}", lines)
 
 
 for _titled, _stated in _DENSITIES.items():
@@ -564,10 +571,10 @@ for _titled, _stated in _DENSITIES.items():
     _lines = ["z = (x - loc) / scale", *_stated, "dy_dx = -slope", "dy_dloc = slope"]
     if not any(line.startswith("dy_dscale") for line in _stated):
         _lines.append("dy_dscale = slope * z - 1.0 / scale")
-    written(f"scipy.stats.{_family}.logpdf", _params, _lines)
-    _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines[1:]]
     _name = f"scipy.stats.{_family}"
-    written(f"{_name}.pdf", _params, _within(_name, "y", _pdf))
+    written(_both_forms(_name, "logpdf"), _params, _lines)
+    _pdf = [re.sub(r"^(dy_d\w+ =) (.*)", r"\1 y * (\2)", line) for line in _lines[1:]]
+    written(_both_forms(_name, "pdf"), _params, _within(_name, "y", _pdf))
     _levels(_name, _shapes, _stated)
 
 # ------------------------------------------------------------------- counts and trials

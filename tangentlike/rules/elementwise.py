@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 
@@ -355,7 +356,38 @@ def complex_(y, re, im=0.0):
 
 
 # --------------------------------------------------------------------------------------------------
-# Rules of the module `math`: Python numbers stay Python numbers.
+# Rules of the modules `cmath` and `math`: Python numbers stay Python numbers.
+
+partials(
+    {
+        "cmath.exp": "y",
+        "cmath.log": "1.0 / x",
+        "cmath.log10": "1.0 / (math.log(10.0) * x)",
+        "cmath.sqrt": "0.5 / y",
+        "cmath.sin": "cmath.cos(x)",
+        "cmath.cos": "-cmath.sin(x)",
+        "cmath.tan": "1.0 + y * y",
+        "cmath.asin": "1.0 / cmath.cos(y)",
+        "cmath.acos": "-1.0 / cmath.sin(y)",
+        "cmath.atan": "1.0 / (1.0 + x * x)",
+        "cmath.sinh": "cmath.cosh(x)",
+        "cmath.cosh": "cmath.sinh(x)",
+        "cmath.tanh": "1.0 - y * y",
+        "cmath.asinh": "1.0 / cmath.cosh(y)",
+        "cmath.acosh": "1.0 / cmath.sinh(y)",
+        "cmath.atanh": "1.0 / (1.0 - x * x)",
+        "cmath.rect(r, phi)": ("cmath.rect(1.0, phi)", "1j * y"),
+    },
+    kind=_complex,
+)
+
+
+@rule(cmath.phase, kind=number)
+def phase(y, z):
+    slope = ratio_or_zero(z, np.abs(z) ** 2)
+    y_dot = np.imag(np.conj(slope) * z_dot)
+    z_bar = cast_like(1j * np.real(y_bar) * slope, z)
+
 
 partials(
     {

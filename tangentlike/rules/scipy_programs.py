@@ -202,6 +202,19 @@ def linalg_pinv(a, *, atol=None, rtol=None, return_rank=False, check_finite=True
     return np.linalg.pinv(a)
 
 
+def linalg_eig(a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, **options):
+    if b is not None or left or options.get("homogeneous_eigvals"):
+        raise NotDifferentiated("eig has no derivative rule with these options")
+    w, v = np.linalg.eig(a)
+    return (w + 0.0j, v) if right else w + 0.0j
+
+
+def linalg_eigvals(a, b=None, **options):
+    if b is not None or options.get("homogeneous_eigvals"):
+        raise NotDifferentiated("eigvals has no derivative rule with these options")
+    return np.linalg.eigvals(a) + 0.0j
+
+
 def linalg_svd(
     a,
     full_matrices=True,

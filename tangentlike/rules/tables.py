@@ -4,6 +4,7 @@ linear operations with their adjoints.
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
 import sys
@@ -18,7 +19,7 @@ from .book import Deferred, ResultKind, Rule, default_book, path_of, resolve
 from .kinds_of import same_as
 
 scipy = Deferred("scipy")
-_MODULES = {"np": "numpy", "math": "math", "scipy": "scipy"}
+_MODULES = {"np": "numpy", "math": "math", "cmath": "cmath", "scipy": "scipy"}
 
 
 def partials(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None = None) -> None:
@@ -143,4 +144,4 @@ def _names(params: str) -> list[str]:
     return re.findall(r"[(,]\s*([A-Za-z_]\w*)\s*(?=[=,)])", f"({params}")
 
 
-__all__ = ["bilinear", "linear", "math", "np", "partials", "scipy", "written"]
+__all__ = ["bilinear", "cmath", "linear", "math", "np", "partials", "scipy", "written"]

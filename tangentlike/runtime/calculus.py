@@ -12,6 +12,7 @@ from .broadcasting import conj, unbroadcast
 from .buffers import arange
 from .reductions import deviations
 from .shapes import reshape_like
+from .statements import NotDifferentiated
 
 
 def undiff(g: Any, x: Any, n: int = 1, axis: int = -1) -> Any:
@@ -447,8 +448,9 @@ def evaluated(f: Any, q: Any, nu: int = 0) -> Any:
     """What an interpolant is at `q`, or its derivative of order `nu` by `q`."""
     found = _values(f, q, nu)
     if nu > 0 and np.shape(found) != np.shape(q):
-        raise NotImplementedError(
-            f"{type(f).__name__} of several values at a place has no derivative rule"
+        raise NotDifferentiated(
+            f"{type(f).__name__} of several values at a place has no derivative rule",
+            "Make one for each.",
         )
     return found
 
@@ -494,8 +496,9 @@ def interpolation_matrix(
 ) -> Any:
     """What the value at each of `q` has of each of `y`, along the last axis."""
     if maker.__name__ not in _LINEAR or np.ndim(y) != 1:
-        raise NotImplementedError(
-            f"{maker.__name__} has no derivative rule by its values, or not by several at a place"
+        raise NotDifferentiated(
+            f"{maker.__name__} has no derivative rule by its values, or not by several at a place",
+            "Apply tl.stop_gradient to them if they are meant as constants.",
         )
     named = dict(zip(options[::2], options[1::2], strict=True))
     plain = all(isinstance(value, (str, bool, int, float)) for value in options)
