@@ -115,10 +115,14 @@ class Instance:
 
     def is_option(self, param: str, beside: Collection[str]) -> bool:
         """Whether the rule states no derivative by `param`, but some by others that vary `beside`
-        it, and only the run knows whether the argument can have one."""
+        it, and only the run knows whether the argument can have one. (What a list is multiplied
+        by is none: an array there makes another operation of it.)"""
         if self.covers(param) or self.kind_of(self.arguments[param]).form != "unknown":
             return False
-        return any(map(self.covers, beside))
+        others = [self.arguments[other] for other in beside if self.covers(other)]
+        return bool(others) and all(
+            self.kind_of(other).form not in ("list", "tuple") for other in others
+        )
 
     def _given_constant(self, value: ir.Expr, param: str) -> ir.Expr:
         """`value`, asked for together with whether the argument is one that carries none."""
