@@ -641,3 +641,4 @@ def test_pieces_of_a_number():
     for s, slope in ((0.3, np.sin(0.3) + 0.3 * np.cos(0.3)), (0.7, 3.0 * 0.7**2)):
         assert np.isclose(tl.grad(in_pieces)(s), slope)
         assert np.isclose(tl.jvp(in_pieces, (s,), (1.0,))[1], slope)
+    assert np.isclose(tl.grad(tl.grad(in_pieces))(0.7), 6.0 * 0.7)  # (`float` has no items before)

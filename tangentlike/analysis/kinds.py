@@ -7,7 +7,7 @@ import functools
 import operator
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -171,10 +171,11 @@ class _Inference:
         self.in_loop: set[str] = set()
         self.reads: collections.Counter[str] = collections.Counter()  # by how many statements
         self.readers: dict[str, list[int]] = {}
-        # Containers that were read before it was known what is put into them, and what that is: a
-        # loop that adds what it takes from one to itself would keep the nothing it began with.
-        self.early: set[str] = set()
-        self.seeds: dict[str, Kind] = {}
+        # Statements that bind a container of which it is not known yet what is put into it. They
+        # wait: a loop that adds what it takes from one to itself would keep the nothing it began
+        # with. What is not known at the end depends on itself.
+        self.delayed: set[int] = set()
+        self.waits = True
         self._index()
         self._parameters(given)
 
@@ -227,21 +228,15 @@ class _Inference:
         return frozenset(n for n in first if n in self.function.empties and ir.Var(n) in unpacked)
 
     def run(self) -> dict[str, Kind]:
-        self._until_stable()
-        held = {name: self.kinds[name].item for name in self.early}
-        self.seeds = {name: item for name, item in held.items() if item and item.holds_objects}
-        if self.seeds:
-            given = {n: d[-1] for n, d in self.of_definition.items() if -1 in d}
-            self.of_definition = {name: {-1: kind} for name, kind in given.items()}
-            self.kinds = {name: self._joined(name) for name in self.of_definition}
-            self.changes.clear()
-            self._until_stable()
+        self._until_stable(range(len(self.statements)))
+        self.waits = False
+        self._until_stable(self.delayed)
         for name in self.bindings:
             self.kinds.setdefault(name, self._refined(name, UNKNOWN))
         return self.kinds
 
-    def _until_stable(self) -> None:
-        pending = list(range(len(self.statements)))
+    def _until_stable(self, numbers: Iterable[int]) -> None:
+        pending = sorted(numbers)
         waiting = set(pending)
         while pending:
             for number in pending:
@@ -260,7 +255,11 @@ class _Inference:
             if kind.length is not None and (self.reads[name] != 1 or self.bindings[name] != 1):
                 kind = ir.replaced(kind, length=None)  # (what else reads it may change it)
             if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
-                kind = self._with_length(stmt, name, self._container(stmt, name, kind))
+                held = self._container(stmt, name, kind)
+                if held is None:
+                    self.delayed.add(number)
+                    continue
+                kind = self._with_length(stmt, name, held)
             elif kind.form == "object":
                 kind = self._object(kind)
             self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
@@ -418,9 +417,10 @@ class _Inference:
         kind = kind_of(iterable, self.kinds, self.book)
         return kind.shape[0] if kind.form == "array" and kind.rank else None  # type: ignore[index]
 
-    def _container(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind:
+    def _container(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind | None:
         """A list's or dict's kind by what its elements have in common in all of its life: what a
-        container was made of says nothing about what is put into it later."""
+        container was made of says nothing about what is put into it later. None: that is to
+        wait for."""
         value = stmt.value if isinstance(stmt, ir.Assign) and stmt.target == name else None
         if value is not None and _is_range(value):
             return kind  # (nothing can be put into it)
@@ -450,9 +450,7 @@ class _Inference:
             ),
         ]
         if not known:
-            if inserted:
-                self.early.add(name)
-            return ir.replaced(kind, item=self.seeds[name]) if name in self.seeds else kind
+            return None if inserted and self.waits else kind
         joined = functools.reduce(Kind.join, known)
         return _with_items(kind, None if joined == UNKNOWN else joined)
 
@@ -488,11 +486,12 @@ class _Inference:
         return kind if left == kind.fields else ir.replaced(kind, fields=left)
 
     def _put(self, item: ir.Expr) -> Kind:
-        """The kind of what is put into a container: of `xs[0] *= v` the array that was there."""
+        """The kind of what is put into a container: of `xs[0] *= v` the array that was there, or
+        the object (methods check its class)."""
         match item:
             case ir.Call(ir.Ref(obj=obj), (ir.Index() as old, _)) if obj in _IN_PLACE:
                 before = kind_of(old, self.kinds, self.book)
-                if before.form == "array":
+                if before.form == "array" or before.has_methods:
                     return before
         return kind_of(item, self.kinds, self.book)
 

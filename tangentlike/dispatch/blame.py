@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
@@ -106,7 +107,7 @@ def translated_error(
         step = step.tb_next
     if step is None:
         return None
-    misread = _of_attribute(error, place) or _misread(error, place)
+    misread = _of_attribute(error, place) or _misread(error, step.tb_frame, place)
     if misread is not None:
         return misread
     if step.tb_frame.f_code in REFUSING:
@@ -174,9 +175,11 @@ def _of_guard(error: BaseException, frame: FrameType, place: Place | None) -> Un
     return found
 
 
-def _misread(error: BaseException, place: Place | None) -> UnsupportedError | None:
+def _misread(
+    error: BaseException, frame: FrameType, place: Place | None
+) -> UnsupportedError | None:
     """What something was taken for that it is not, by a derivative that knew no types."""
-    if _meets_an_object(error):
+    if _meets_an_object(error, frame) or _updates_an_object(error, place):
         return UnsupportedError(
             "an object is passed where the derivative was made for a number or an array",
             place,
@@ -205,14 +208,25 @@ def _without_places(error: BaseException) -> str:
     return str(error).split("'")[1] if asked and str(error).count("'") == 2 else ""
 
 
-def _meets_an_object(error: BaseException) -> bool:
+def _meets_an_object(error: BaseException, frame: FrameType) -> bool:
     """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
     if isinstance(error, TypeError):
         named = any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
         return named or str(error).startswith("Cannot interpret '<")  # (asked for its dtype)
     if isinstance(error, AttributeError) and error.name in ("conjugate", "shape"):
         return is_object(error.obj)
-    return False
+    put = isinstance(error, ValueError) and str(error).startswith("setting an array element")
+    return put and any(isinstance(value, Mirror) for value in frame.f_locals.values())
+
+
+def _updates_an_object(error: BaseException, place: Place | None) -> bool:
+    """Whether `x += v`, which a derivative computes as `x + v`, failed since the class of `x` has
+    no `+`."""
+    found = _LACKS.match(str(error)) if isinstance(error, TypeError) else None
+    return found is not None and place is not None and f"{found[1]}=" in place.text
+
+
+_LACKS = re.compile(r"unsupported operand type\(s\) for (\S+): ")
 
 
 def annotate(error: BaseException, place: Place | None, primal: str) -> None:

@@ -562,6 +562,8 @@ class Statements:
             return
         if not isinstance(value, ir.Var) or value.name not in self.active:
             return
+        if array.name in self.adjoints.scalars:
+            self.adjoints.own(array.name)  # (a number has no entries)
         bar = self.adjoints.handed_over(array.name)
         entry: ir.Expr = bar if key == ir.Const(Ellipsis) else ir.Index(bar, key)
         fresh = surely_fancy(key, self.context.kind_of)

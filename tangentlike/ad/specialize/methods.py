@@ -199,7 +199,7 @@ class Methods:
                 break
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
-            read = updates_as_methods(read, kinds)
+            read = updates_as_methods(read, kind)
             read = objects_as_lists(read, kinds, kind, self.lookup)
             read = sums_of_objects(read, kind)
             read = methods_by_name(held_calls_as_reads(read, kinds), kinds)

@@ -274,16 +274,18 @@ def _items_and_start(call: ir.Call) -> tuple[ir.Expr, ir.Expr] | None:
 #     a += b                           a = a.__iadd__(b)         (or `a = a + b`, without one)
 #     c[k] += v                        item = c[k]
 #                                      item += v
-#                                      c[k] = item               (`__getitem__`, `__setitem__`)
+#                                      c[k] = item
+#
+# The second where `c` has `__getitem__` and `__setitem__`, or the item is such an object.
 
 
-def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+def updates_as_methods(lowered: Lowered, kind_of: Callable[[ir.Expr], Kind]) -> Lowered:
     """The function without updates of objects whose classes are known."""
     names = Names(all_names(lowered.function))
     made: set[str] = set()
 
     def class_of(expr: ir.Expr) -> type | None:
-        kind = kinds.get(expr.name, UNKNOWN) if isinstance(expr, ir.Var) else UNKNOWN
+        kind = kind_of(expr)
         return kind.cls if kind.form == "object" else None
 
     def parts(stmt: ir.Stmt) -> list[ir.Stmt] | None:
@@ -293,7 +295,8 @@ def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                 return [stmt] if call is None else [ir.Assign(target.name, call, stmt.origin)]
             case ir.Update(target=ir.Index(base) | ir.Attribute(base) as place):
                 cls = class_of(base)
-                if cls is not None and _is_code(cls, place):
+                reads = cls is not None and _is_code(cls, place)
+                if reads or updated(stmt, class_of(place)) is not None:
                     item = names.fresh("item")
                     made.add(item)
                     return [
