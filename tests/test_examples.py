@@ -255,7 +255,8 @@ def test_estimators_agree_with_the_answers_that_are_known(
 def test_page_of_benchmarks() -> None:
     page = example("benchmarks/page")
     assert len(page.KERNELS) >= 40
-    text = page.page(["portfolio", "burgers"], 1)
+    rows = page.measure(["portfolio", "burgers"], 1)
+    text = page.page(rows)
     assert "| `portfolio` | finance |" in text and "geometric mean" in text
 
 

@@ -5,7 +5,7 @@ autograd, JAX (jitted) and PyTorch are measured where they are installed and run
 their own `np`; JAX runs some as jax_kernels.py has them. "-" stands where they do not.
 
     python examples/benchmarks/page.py                       # prints the page
-    python examples/benchmarks/page.py --write docs/benchmarks.md
+    python examples/benchmarks/page.py --write docs/benchmarks.md   # and its picture (matplotlib)
     python examples/benchmarks/page.py --only garch,kalman --repeats 3
 """
 
@@ -149,9 +149,11 @@ def shown(ratio: float) -> str:
     return "-" if math.isnan(ratio) else f"{ratio:.2f}"
 
 
-def page(names: list[str], repeats: int, busy: bool = False) -> str:
+Rows = dict[str, dict[str, float]]  # what was measured, by program
+
+
+def page(rows: Rows, busy: bool = False) -> str:
     """The text of the page; it says so where the machine was `busy` with other work."""
-    rows = {name: measured(name, KERNELS[name], repeats) for name in names}
     head = ("program", "kind", "primal", *COLUMNS, "first call", "memory")
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for name, row in rows.items():
@@ -193,6 +195,8 @@ run the derivative once, "memory" the peak of ours over that of the function.
 
 {table}
 
+![The times of the table, one line a program](images/benchmarks.png)
+
 On the programs that both run, each contender's time over ours with `example=` (geometric mean):
 {beside}.
 The first call of a contender, compilation included, takes (geometric mean): {firsts}.
@@ -214,6 +218,39 @@ JAX's time over ours with Numba is {shown(faster[0])} (geometric mean), on the l
 PyTorch runs the programs as they stand, or not at all."""
 
 
+MARKS = {
+    **{"hand-written": "k|", "ours, example=": "C0o", "ours, Numba": "C0*"},
+    **{"autograd": "C1s", "JAX": "C2D", "PyTorch": "C3^"},
+}
+
+
+def draw(rows: Rows, path: Path) -> None:
+    """The times over that of the function, one line a program."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7.0, 0.5 + 0.2 * len(rows)), layout="constrained")
+    for label, mark in MARKS.items():
+        points = [(r[label] / r["primal"], k) for k, r in enumerate(rows.values()) if label in r]
+        if points:
+            size = 9.0 if mark.endswith("|") else 5.0
+            axes.plot(*zip(*points, strict=True), mark, label=label, markersize=size, alpha=0.8)
+    axes.set(xscale="log", xlabel="value and gradient, as multiples of the function's time")
+    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=6, fontsize=7, frameon=False)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def measure(names: Iterable[str], repeats: int) -> Rows:
+    """What the page shows of some programs."""
+    return {name: measured(name, KERNELS[name], repeats) for name in names}
+
+
 def main() -> None:
     """Print the page, or write it."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -225,11 +262,13 @@ def main() -> None:
     names = [name for name in chosen.only.split(",") if name] or list(KERNELS)
     with tempfile.TemporaryDirectory() as folder:  # (nothing was compiled before)
         os.environ["TANGENTLIKE_CACHE_DIR"] = folder
-        text = page(names, chosen.repeats, chosen.busy)
+        rows = measure(names, chosen.repeats)
+    text = page(rows, chosen.busy)
     if chosen.write is None:
         print(text)
     else:
         chosen.write.write_text(text)
+        draw(rows, chosen.write.parent / "images" / "benchmarks.png")
 
 
 if __name__ == "__main__":
