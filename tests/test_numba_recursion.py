@@ -136,6 +136,7 @@ class Segment(NamedTuple):
 def length(s, depth):
     if depth == 0:
         return math.sqrt((s.c - s.a) ** 2 + 1e-3) + 0.1 * s.b
+    s = Segment(s.a, 0.9 * s.b * s.c, s.c)
     ab, bc = 0.5 * (s.a + s.b), 0.5 * (s.b + s.c)
     m = 0.5 * (ab + bc)
     return length(Segment(s.a, ab, m), depth - 1) * length(Segment(m, bc, s.c), depth - 1)

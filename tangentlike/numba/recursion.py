@@ -312,8 +312,7 @@ class _Samples:
         self.own = facts[function.name]
         known = {name: kind for name, kind in self.own.kinds.items() if kind.form != "unknown"}
         self.kinds = {**compiled_kinds(_without_calls(function), self.own, book), **known}
-        bound = frozenset[str]().union(*map(ir.binds, ir.statements(function.body)))
-        self.given = {name: value for name, value in given.items() if name not in bound}
+        self.given = given
         self.asked = set[str]()
 
     def of_tape(self) -> ir.Expr | None:
@@ -412,11 +411,25 @@ class _Samples:
             sizes = (ir.Const(0),) * kind.rank
             shape = sizes[0] if len(sizes) == 1 else ir.Display("tuple", sizes)
             return ir.Call(self.own.numpy_function("empty"), (shape, *dtype))
-        if kind.form == "tuple" and kind.items and not kind.names:
+        if kind.form == "tuple" and kind.items:
             found = [self._of_kind(item) for item in kind.items]
             known = tuple(item for item in found if item is not None)
-            return ir.Display("tuple", known) if len(known) == len(found) else None
+            if len(known) < len(found):
+                return None
+            return self._named(kind, known) if kind.names else ir.Display("tuple", known)
         return None
+
+    def _named(self, kind: Kind, items: tuple[ir.Expr, ...]) -> ir.Expr | None:
+        """A named tuple of these items, of the one class with its fields that is made."""
+        refs = (ref for fn in self.functions for ref in fact(references, fn))
+        classes = {id(ref.obj): ref for ref in refs if _fields(ref.obj) == kind.names}
+        return ir.Call(next(iter(classes.values())), items) if len(classes) == 1 else None
+
+
+def _fields(obj: object) -> tuple[str, ...]:
+    """The fields of a class of named tuples."""
+    found = getattr(obj, "_fields", ()) if isinstance(obj, type) else ()
+    return found if isinstance(found, tuple) else ()
 
 
 def _result(function: ir.Function) -> ir.Expr:
