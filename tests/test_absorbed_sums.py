@@ -113,6 +113,7 @@ def halved(x: Any, b: Any) -> Any:
     return np.sum(np.sin(x) * b) if len(x) < 2 else halved(x[::2], b[::2]) + x[-1] ** 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", [bent_twice, bent_with_gradient, halved])
 def test_results_that_no_call_reads(program: Any) -> None:
     """The tangent of a gradient does not need the gradient; where something does, it stays."""

@@ -225,6 +225,7 @@ def test_parts_of_other_types_and_of_no_entries() -> None:
     assert a.shape == (0,) and (b == 2.0).all()
 
 
+@pytest.mark.thorough
 def test_second_order() -> None:
     for fn in (two, rows, in_a_loop, appended):
         gradient = tl.grad(fn)

@@ -355,6 +355,7 @@ def named_by_a_dict_that_changes(x):
     return made.area()
 
 
+@pytest.mark.thorough
 def test_the_keys_of_a_dict_that_changes_are_not_those_that_are_written_out() -> None:
     tl.check_grads(named_by_a_dict_that_changes, (np.array([0.5, 1.2]),), order=2)
 
@@ -583,6 +584,7 @@ def test_a_field_named_like_an_attribute_of_arrays(fn):
     tl.check_grads(fn, (np.array([0.7, 0.9, 1.3]),))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", LIKE_ARRAYS, ids=lambda fn: fn.__name__)
 def test_such_a_field_at_order_two(fn):
     tl.check_grads(fn, (np.array([0.7, 0.9, 1.3]),), order=2)

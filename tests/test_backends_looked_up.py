@@ -145,6 +145,7 @@ def distances(x, y, nx=None):
     return nx.maximum(c, 0.0)
 
 
+@pytest.mark.thorough
 def test_methods_that_arrays_have_too_of_an_object_with_others():
     """`nx.transpose(y)` is no view of `nx`, nor does `nx.dot(x, z)` write into `z`."""
     x = np.arange(6.0).reshape(3, 2) ** 1.5
@@ -166,6 +167,7 @@ def as_arrays(*lst, nx=None):
     return nx.made(lst[0]) if isinstance(lst[0], list) else lst[0]
 
 
+@pytest.mark.thorough
 def test_a_list_in_one_branch_and_what_a_backend_gives_in_the_other():
     """The list is not what the backend gave, though both are returned by one name."""
     instance(Making)
@@ -471,6 +473,7 @@ def giving(monkeypatch):
     return MADE["Giving"]
 
 
+@pytest.mark.thorough
 def test_what_a_backend_gives_of_its_own_may_be_read(giving):
     tl.check_grads(reads_it, (X,), order=2)
     giving.own = True

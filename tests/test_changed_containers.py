@@ -374,6 +374,7 @@ def shorter_each_time(x):
     return y * s.items[0] + s.items[3] * len(s.items)
 
 
+@pytest.mark.thorough
 def test_slices_of_lists_in_attributes_whose_length_changes():
     check(shorter_each_time)
     gradient = tl.grad(shorter_each_time)

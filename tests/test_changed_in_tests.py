@@ -214,6 +214,7 @@ def test_what_a_method_changes_in_text_that_is_kept_is_refused(f):
         tl.grad(f)(x)
 
 
+@pytest.mark.thorough
 def test_what_a_method_changes_in_a_test_is_put_back_at_order_two():
     for f in (popitem, added, put_in_order):
         tl.check_grads(f, (np.array([0.7, 1.3, 0.4]),), order=2)

@@ -249,6 +249,7 @@ def test_states_on_disk(fn: Callable[..., Any]) -> None:
     assert np.allclose(got, tl.grad(in_memory)(W, H, XS), rtol=1e-13)
 
 
+@pytest.mark.thorough
 def test_states_on_disk_have_no_tangents() -> None:
     with pytest.raises(tl.UnsupportedError, match="to disk carry no tangents") as caught:
         tl.hvp(programs.on_disk)(W, H, XS, W)

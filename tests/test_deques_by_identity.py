@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 
 import numpy as np
+import pytest
 
 import tangentlike as tl
 from tangentlike.runtime import Shadow, accumulate
@@ -37,6 +38,7 @@ def arrays_through_a_window(x):
     return out
 
 
+@pytest.mark.thorough
 def test_a_deque_in_a_field() -> None:
     for f in (through_a_window, arrays_through_a_window):
         tl.check_grads(f, X, order=2)

@@ -385,6 +385,7 @@ def test_a_false_claim_is_noticed() -> None:
     assert false_claims(f, (np.ones(3),), {"x": FLOAT})
 
 
+@pytest.mark.thorough
 def test_a_long_function_is_inferred_in_linear_time() -> None:
     import time
 

@@ -441,6 +441,7 @@ class Weighted(CountedModel):
         super().__init__(e * scale, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", [(), ("w",), ("b", "scale"), ("w", "b")])
 def test_options_that_a_constructor_reads_and_passes_on(words: tuple[str, ...]) -> None:
     """(Refused before: whose `__init__` `super()` gives was lost.)"""

@@ -1,8 +1,14 @@
 """What a function of the user's is called says nothing of what it does: `size` may be any function,
-and `minus` may be `np.subtract`."""
+and `minus` may be `np.subtract`. Nor does the name of a user's file."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import tangentlike as tl
 from tests.generator import arguments, check_program
 
 WRITES_THROUGH_A_VIEW = """
@@ -91,3 +97,21 @@ def program(a, b, m, s, t):
 def test_a_function_of_numpy_under_another_name(source):
     assert check_program(source, arguments(3)) == "agree"
     assert check_program(source, arguments(3), order=2) == "agree"
+
+
+def test_a_file_with_the_name_of_a_module_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`nt` is a module of Python on other systems: its classes were taken for machinery, which
+    carries no derivative."""
+    (tmp_path / "nt.py").write_text(
+        "from typing import NamedTuple\n\n\nclass State(NamedTuple):\n    x: float\n    v: float\n\n\n"
+        "def energy(s):\n    return s.x**2 + 3.0 * s.v\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "nt", raising=False)
+    module: Any = importlib.import_module("nt")
+    try:
+        assert tl.grad(module.energy)(module.State(2.0, 1.0)) == (4.0, 3.0)
+    finally:
+        del sys.modules["nt"]

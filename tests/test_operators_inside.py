@@ -402,6 +402,7 @@ def pulled(f: Callable[..., Any]) -> Callable[..., Any]:
     return along
 
 
+@pytest.mark.thorough
 def test_pullbacks_of_checkpointed_loops_that_write_arguments() -> None:
     """Inside, nothing says that `u` is an array: refused each time it is read, not only once."""
     tl.check_grads(pulled(rounds_in_place), (Q, K))

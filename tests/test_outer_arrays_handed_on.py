@@ -137,6 +137,7 @@ def test_derivatives(fn: Any) -> None:
     assert np.allclose(np.vdot(tl.grad(fn)(X), Y), tl.jvp(fn, (X,), (Y,))[1])
 
 
+@pytest.mark.thorough
 def test_second_order() -> None:
     tl.check_grads(in_a_branch, (X,), order=2)
     tl.check_grads(in_a_field, (X,), order=2)

@@ -100,6 +100,7 @@ def test_classes_that_come_next(fn):
     tl.check_grads(fn, (X,), order=1)
 
 
+@pytest.mark.thorough
 def test_classes_that_come_next_to_second_order():
     tl.check_grads(lambda x: Third(x).energy(W), (X,), order=2)
     tl.check_grads(lambda x: Third(x).of_another(Third(x * 2.0), W), (X,), order=2)

@@ -154,6 +154,7 @@ def test_product_with_the_hessian(f: Callable[..., Any]) -> None:
     np.testing.assert_allclose(product, tl.hvp(f)(X, v), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", one_in(3, [squares, branches, views]), ids=lambda f: f.__name__)
 def test_third_order(f: Callable[..., Any]) -> None:
     """Each reading of a gradient makes that of the next order readable."""

@@ -668,6 +668,7 @@ class Asks:
 ASKED = {"o": Asks(), "make": lambda v: Joint(None, v)}
 
 
+@pytest.mark.thorough
 def test_a_derivative_of_a_method_held_by_its_object_is_differentiated():
     """(It is a `functools.partial`: the function in it was printed by a name with a dot.)"""
     tl.check_grads(asked_and_made, (X + 1.0,), order=2)

@@ -25,7 +25,7 @@ from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.lifting import signature_of
 from ..frontend.lower import Lowered, names_of, read_once
-from ..frontend.owners import is_machinery, is_numerical, is_ours
+from ..frontend.owners import is_machinery, is_numerical, is_ours, is_standard
 from ..frontend.signatures import plain_signature
 from ..ir.names import Names
 from ..rules.definitions import as_defined
@@ -88,7 +88,7 @@ def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     init = initialiser(cls)
     if init is None:
         bare = _is_made_plainly(cls) and initialiser_of(cls) is object.__init__
-        return {} if bare and cls.__module__ not in sys.stdlib_module_names else None
+        return {} if bare and not is_standard(cls.__module__) else None
     known = _PLAIN.get(cls)
     if known is None or known[0] is not init:
         known = _PLAIN.put(cls, (init, _plain_attributes(cls)))

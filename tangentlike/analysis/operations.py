@@ -21,6 +21,7 @@ from ..frontend.owners import (
     is_installed,
     is_library,
     is_numpy,
+    is_standard,
     mark_of,
     module_of,
     package_of,
@@ -251,7 +252,7 @@ def may_write(fn: ir.Expr) -> bool:
         return fn.obj.__name__ in _WRITING_METHODS or fn.obj.__name__.startswith("__")
     package = package_of(fn.obj).lstrip("_")
     return package in _WRITING_MODULES or (
-        package not in ("", "numpy", "tangentlike", *sys.stdlib_module_names)
+        package not in ("", "numpy", "tangentlike") and not is_standard(package)
     )
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
-import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -25,7 +24,7 @@ from typing import Any
 
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
-from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
+from ..frontend.owners import is_of_runtime, is_operation, is_ours, is_standard, mark_of
 from ..ir.dataflow import Problem, solve
 from ..ir.facts import fact
 from ..ir.identity import ByIdentity
@@ -918,8 +917,7 @@ def _is_users(obj: Any) -> bool:
     `functools.singledispatch` makes, which is said to be of the user's module."""
     if not is_python_function(obj) or is_ours(obj):
         return False
-    module = str(obj.__globals__.get("__name__"))
-    return module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names
+    return not is_standard(str(obj.__globals__.get("__name__")))
 
 
 def _calls_a_value(stmt: ir.Stmt) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dis
 import math
 import operator
-import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
-from ..frontend.owners import NUMERICAL, is_ours
+from ..frontend.owners import NUMERICAL, is_ours, is_standard
 from ..ir.facts import fact
 from ..ir.index import forms, references
 from ..runtime.records import attribute_of
@@ -237,8 +236,7 @@ def _is_users(obj: Any) -> bool:
     """Whether a module, a class or a function is not Python's, a library's or ours."""
     name = obj.__name__ if isinstance(obj, types.ModuleType) else str(obj.__module__)
     package = name.partition(".")[0]
-    known = package in sys.stdlib_module_names or package in NUMERICAL
-    return name == "__main__" or not (known or is_ours(obj))
+    return not (is_standard(package) or package in NUMERICAL or is_ours(obj))
 
 
 @dataclass

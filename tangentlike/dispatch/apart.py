@@ -7,14 +7,13 @@ be written by the function and not by its derivative.
 from __future__ import annotations
 
 import functools
-import sys
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TangentlikeError
-from ..frontend.owners import NUMERICAL, mark_of
+from ..frontend.owners import NUMERICAL, is_standard, mark_of
 from ..frontend.primal import global_names
 from ..frontend.resolve import contents_of
 from ..ir import Ref
@@ -209,7 +208,7 @@ def _is_users(fn: Any) -> bool:
 @functools.lru_cache(maxsize=512)
 def _is_of_library(module: str | None) -> bool:
     root = (module or "").partition(".")[0]
-    return root in NUMERICAL or (root in sys.stdlib_module_names and root != "__main__")
+    return root in NUMERICAL or is_standard(root)
 
 
 def _named(fn: Any) -> Iterable[Any]:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.records import attribute_of, is_machinery
+from ..runtime.records import attribute_of, is_machinery, is_standard
 
-__all__ = ["is_machinery"]
+__all__ = ["is_machinery", "is_standard"]
 
 OURS = __name__.partition(".")[0]
 NUMERICAL = ("numpy", "scipy", "cupy", "cupyx", "array_api_compat")
@@ -105,8 +105,7 @@ _UNREAD = ("dataclasses", "re", "statistics")
 
 def is_pythons(obj: Any) -> bool:
     """Whether a function or class belongs to Python's own library."""
-    root = package_of(obj)
-    return root in sys.stdlib_module_names and root != "__main__"
+    return is_standard(package_of(obj))
 
 
 def is_installed(module: str) -> bool:
@@ -116,8 +115,8 @@ def is_installed(module: str) -> bool:
     (True, True, False)
     """
     root = module.partition(".")[0]
-    if root in sys.stdlib_module_names:
-        return root != "__main__"
+    if is_standard(root):
+        return True
     if root in (OURS, "__main__"):
         return False
     file = getattr(sys.modules.get(root), "__file__", None) or ""

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..frontend.owners import NUMERICAL, module_of
+from ..frontend.owners import NUMERICAL, is_standard, module_of
 from ..runtime.records import attribute_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def library_home(obj: Any, name: str) -> tuple[str, str] | None:
     home = module_of(obj)
     public = ".".join(itertools.takewhile(lambda part: part[:1] != "_", home.split(".")))
     package = public.partition(".")[0]
-    places = [public] if package in NUMERICAL or package in sys.stdlib_module_names else []
+    places = [public] if package in NUMERICAL or is_standard(package) else []
     if isinstance(obj, np.ufunc) or places:
         places += ["numpy", "scipy.special"]
     known = [(place, sys.modules[place]) for place in places if place in sys.modules]

@@ -12,6 +12,7 @@ import dataclasses
 import dis
 import functools
 import inspect
+import os
 import sys
 import types
 from array import array
@@ -277,6 +278,23 @@ def _is_computed(cls: type, name: str) -> bool:
     return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
 
 
+_LIBRARY = os.path.dirname(os.__file__)
+
+
+def is_standard(module: str) -> bool:
+    """Whether a module is Python's own. Its name alone does not say so: a file of the user's may
+    have that of one which other systems have (`nt.py`).
+
+    >>> is_standard("collections.abc"), is_standard("numpy"), is_standard("__main__")
+    (True, False, False)
+    """
+    root = module.partition(".")[0]
+    if root not in sys.stdlib_module_names or root == "__main__":
+        return False
+    file = getattr(sys.modules.get(root), "__file__", None)
+    return file is None or file.startswith(_LIBRARY)
+
+
 def is_machinery(cls: type) -> bool:
     """Whether a class is of Python's own library (loggers, locks and files hold no parameters;
     what a signature was bound to does), or of Numba's compiler."""
@@ -284,7 +302,7 @@ def is_machinery(cls: type) -> bool:
     if str(cls.__module__).startswith(("numba.core", "numba.np", "llvmlite")):
         return True
     held = root in ("builtins", "types", "argparse", "collections", "functools")
-    return root in sys.stdlib_module_names and not held and cls is not inspect.BoundArguments
+    return is_standard(root) and not held and cls is not inspect.BoundArguments
 
 
 def _slots(cls: type) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ import copy
 import functools
 import inspect
 import operator
-import sys
 import types
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
@@ -24,7 +23,7 @@ import gast
 
 from ... import ir
 from ...frontend.nested import Chain
-from ...frontend.owners import is_pythons
+from ...frontend.owners import is_pythons, is_standard
 from ...frontend.structures import sets_attribute
 from ...runtime import sorting_order
 from ..specialize.method_lookup import BINARY, COMPARING, UNARY, is_comparison, is_made, may_decline
@@ -143,7 +142,7 @@ def is_operator(call: ir.Call) -> bool:
 
 def _is_of_pythons_modules(fn: types.FunctionType) -> bool:
     written_in: str = fn.__globals__.get("__name__", "")  # (a wrapper takes the module of another)
-    return written_in.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
+    return is_standard(written_in)
 
 
 def function_called(cls: type, name: str) -> Any:
