@@ -77,7 +77,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         derivation = sys.modules.get("tangentlike.dispatch.derivation")
         if derivation is not None:
             derivation._DERIVATIONS = derivation.Derivations()
-        if next(_settled) % 25 == 0:
+        if next(_settled) % 60 == 0:
             gc.unfreeze()  # (what was of use then may be garbage by now)
         _settle()
 

@@ -134,8 +134,9 @@ def test_a_derivative_for_numba(folder: Path) -> None:
         run(folder, "grad", "model.py:loss", "--target", "numba", "--check", "made.py").returncode
         == 0
     )
-    refused = run(folder, "hvp", "model.py:loss", "--target", "numba")
-    assert refused.returncode == 2 and "hvp has no --target" in refused.stderr
+    for command in ("jvp", "vjp", "hvp"):
+        refused = run(folder, command, "model.py:loss", "--target", "numba")
+        assert refused.returncode == 2 and f"{command} has no --target" in refused.stderr
 
 
 def test_standalone_needs_numpy_only(folder: Path) -> None:

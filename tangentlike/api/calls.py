@@ -200,27 +200,15 @@ def value_and_grad(
 
 
 def _gradient(
-    mode: str,
-    fn: Function,
-    wrt: Wrt,
-    has_aux: bool,
-    example: Any,
-    target: str,
-    check_finite: bool,
-    strict: bool,
-    reuse: bool,
+    mode: str, fn: Function, wrt: Wrt, *options: Unpack[tuple[bool, Any, str, bool, bool, bool]]
 ) -> types.FunctionType:
-    if reuse and target != "numpy":
-        raise TangentlikeError(
-            f"reuse=True is for target='numpy', not {target!r}",
-            hint="The loops that a compiler makes need no arrays for what is between.",
-        )
+    has_aux, example, target, check_finite, strict, reuse = options
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target, reuse)
     by = names[0] if single else names
-    asked = has_aux, example, target, check_finite, reuse
-    qualname = _name_of_gradient(mode, primal, by, *asked)
+    made_by = has_aux, example, target, check_finite, reuse
+    qualname = _name_of_gradient(mode, primal, by, *made_by)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
@@ -229,8 +217,7 @@ def _gradient(
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            again = has_aux, example, target, check_finite, strict, reuse
-            return _gradient(mode, called, wrt, *again)(*args)
+            return _gradient(mode, called, wrt, *options)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values, chosen = derivation.received(args, kwargs)
@@ -590,6 +577,11 @@ def _derivation(
 ) -> Derivation:
     from ..ad.request import Request
 
+    if reuse and target != "numpy":
+        raise TangentlikeError(
+            f"reuse=True is for target='numpy', not {target!r}",
+            hint="The loops that a compiler makes need no arrays for what is between.",
+        )
     given = _example(primal, example)
     return derivation_of(
         primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict, reuse=reuse)

@@ -91,7 +91,7 @@ _MAKING = [
         "made_for",
         default="numpy",
         type=click.Choice(("numpy", "cupy-fused", "numba")),
-        help="What compiles the derivative (not of hvp).",
+        help="What compiles the derivative (of grad).",
     ),
     click.option("--reuse", is_flag=True, help="Compute in the memory of dead arrays (of grad)."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
@@ -135,10 +135,9 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
     ) -> None:
         if show and standalone:
             raise click.UsageError("--show and --standalone exclude each other")
-        if made_for != "numpy" and name == "hvp":
-            raise click.UsageError("hvp has no --target")
-        if reuse and name != "grad":
-            raise click.UsageError(f"{name} has no --reuse")
+        for option, given in (("--target", made_for != "numpy"), ("--reuse", reuse)):
+            if given and name != "grad":
+                raise click.UsageError(f"{name} has no {option}")
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import ir, runtime
+from ..ad.specialize.callees import Emitted
 from ..analysis.memory import base_names
 from ..codegen.optimize.facts import Facts
 from ..codegen.optimize.stacks import created_lists, is_push
@@ -342,7 +343,7 @@ def _touched(stmt: ir.Stmt) -> frozenset[str]:
             return frozenset(base_names(target))
         case ir.Do(value=value) if not is_push(stmt):
             return ir.names_in(value)
-        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=None)) as call):  # (a helper's)
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=Emitted())) as call):
             return ir.names_in(call)
     return frozenset()
 

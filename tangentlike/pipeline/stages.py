@@ -545,9 +545,11 @@ def _compilable(
 
 
 def _without_tuples(
-    functions: tuple[ir.Function, ...], facts: dict[str, Facts]
+    functions: tuple[ir.Function, ...], request: Request, facts: dict[str, Facts]
 ) -> tuple[ir.Function, ...]:
-    """The functions with a name for each item of the adjoints of tuples, which Numba needs."""
+    """The functions with a name for each item of the adjoints of tuples, where Numba needs that."""
+    if request.target != "numba":
+        return functions
     from ..numba.tuples import tuples_apart
 
     made = []
@@ -620,10 +622,8 @@ def _derived(
     main, written = build.main(lowered, request, given)
     functions = build.without_unread_restores((*build.callees.functions, *main))
     _refuse_made(functions, lowered, request)
-    lent = _lent(fn, lowered, functions, build)
     with build.record.stage("simplified") as run:
-        if request.target == "numba":
-            functions = _without_tuples(functions, build.facts)
+        functions = _without_tuples(functions, request, build.facts)
         run.made = simplified_pairs(functions, build.simplified, build.facts, len(main))
         run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
         asked = frozenset(build.methods.asked)
@@ -648,7 +648,7 @@ def _derived(
             build.outside.changes,
             module,
             apart,
-            lent,
+            _lent(fn, lowered, functions, build),
             *_reached(lowered, request, build, given if written else None),
             lowered,
             build.scopes,
