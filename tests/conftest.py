@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-MOST = 2  # parameters of a test function in the usual run
+MOST, FEW = 2, 4  # parameters of a test function in the usual run; one of so few
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
@@ -46,15 +46,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Of each test function at most `MOST` of its parameters, evenly spread."""
+    """Of each test function at most `MOST` of its parameters, evenly spread; one of a `FEW`."""
     alike: dict[str, int] = Counter(item.nodeid.partition("[")[0] for item in items)
     seen: Counter[str] = Counter()
     chosen = []
     for item in items:
         name = item.nodeid.partition("[")[0]
-        many, place = max(alike[name], MOST), seen[name]
+        place, most = seen[name], MOST if alike[name] > FEW else 1
         seen[name] += 1
-        is_chosen = place * MOST // many != (place - 1) * MOST // many
+        is_chosen = place * most // alike[name] != (place - 1) * most // alike[name]
         if is_chosen or item.get_closest_marker("every"):
             chosen.append(item)
     return chosen

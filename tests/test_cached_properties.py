@@ -101,6 +101,7 @@ def test_both_modes(f):
     tl.check_grads(f, (X,))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", ALL[1:2], ids=lambda f: f.__name__)
 def test_second_order(f):
     tl.check_grads(f, (X,), order=2)

@@ -135,6 +135,7 @@ def calling(x, mode):
     return np.sum(helper(x) + helper(x, x, mode=mode) + helper(x, [1.0, 2.0, 3.0], "b"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["a", "b"])
 def test_in_what_is_called(mode):
     tl.check_grads(calling, (VECTOR, mode), wrt=0, order=2)

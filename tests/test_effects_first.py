@@ -348,6 +348,7 @@ def test_what_only_the_run_knows_may_be_called():
     np.testing.assert_allclose(gradient, 2 * X * (X > 0.8) * n)
 
 
+@pytest.mark.thorough
 def test_what_is_known_to_write_nothing_may_be_called():
     def f(x):
         log = Log(x[0])

@@ -147,6 +147,7 @@ MADE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", MADE, ids=lambda fn: fn.__name__)
 def test_what_is_made_by_the_function(fn):
     tl.check_grads(fn, (X.copy(),), order=2 if fn in MADE[::2] else 1)
@@ -176,6 +177,7 @@ def through_an_object(x, d):
     return s + sum(d.values()) * len(c.d)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", [updated, only_read, through_an_object], ids=lambda fn: fn.__name__)
 def test_what_is_given(fn):
     tl.check_grads(fn, (X.copy(), defaultdict(float)), wrt=0, order=2)

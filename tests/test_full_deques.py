@@ -66,6 +66,7 @@ def of_lists(x):
     return window.q[0][1] * window.q[-1][0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn",
     [pushed, full_from_the_start, holds_what_varies, to_the_left, of_lists],

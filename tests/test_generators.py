@@ -346,6 +346,7 @@ def test_where_it_is_seen_when_items_are_made(f):
     assert "items" in str(refusal.value) or "for" in str(refusal.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", [rest_of, asked])
 def test_what_is_left_is_gone_through_later(f):
     tl.check_grads(f, (X,), order=2)
@@ -368,6 +369,7 @@ def rows_of_running_means(x):
     return np.sum(sum(running_means(rows)) ** 2) + sum(np.prod(row) for row in running_means(rows))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", [sum_of_running_means, rows_of_running_means])
 def test_what_is_counted_up_is_the_generators_own(f):
     tl.check_grads(f, (X,), order=2)

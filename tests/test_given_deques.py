@@ -181,5 +181,6 @@ def copied_field(x):
     return of_the_class(items) * x
 
 
+@pytest.mark.thorough
 def test_tangents_of_the_copy_of_an_unknown_container() -> None:
     tl.check_grads(copied_field, (0.7,), order=2)

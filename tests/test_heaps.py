@@ -164,5 +164,6 @@ def kept_in_order(x):
     return least[0] * 2.0 + least[1] * least[-1] + most[0] * bisect.bisect(least, 0.2)
 
 
+@pytest.mark.thorough
 def test_insort():
     tl.check_grads(kept_in_order, np.array([0.3, 0.7, -0.4, 1.1]), order=2)

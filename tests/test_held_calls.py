@@ -207,6 +207,7 @@ def of_the_module(w: float) -> Any:
     return OUTSIDE(w) * ITS_OWN(w)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "f",
     [

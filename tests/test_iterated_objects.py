@@ -249,6 +249,7 @@ def by_place_of_a_sequence(x):
     return every_item(Sequenced(x))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", [by_place, by_place_of_a_sequence, by_place_of_argument])
 def test_objects_with_items_and_without_iter(f) -> None:
     tl.check_grads(f, (X,))

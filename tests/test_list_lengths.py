@@ -452,6 +452,7 @@ def differences(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     return np.array([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(len(x))])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", GROWING, ids=lambda f: f.__name__)
 def test_a_list_that_a_loop_runs_over_is_not_taken_to_stay_as_long(f: Callable[..., Any]) -> None:
     x, v = np.linspace(0.5, 1.1, 6), np.linspace(-0.4, 1.0, 6)
@@ -845,6 +846,7 @@ def grown_while_another_is_gone_through(pairs, v):
     return sum(out)
 
 
+@pytest.mark.thorough
 def test_a_list_that_is_made_is_not_one_that_is_given() -> None:
     pairs = [(0.3, 0.7), (1.1, -0.4), (0.6, 0.2)]
     for f in (made_of_what_is_given, made_and_grown, grown_while_another_is_gone_through):

@@ -189,6 +189,7 @@ def class_made_inside(x):
     return pair(x, 2.0 * x).a
 
 
+@pytest.mark.thorough
 def test_a_class_that_is_made_inside() -> None:
     tl.check_grads(class_made_inside, (1.5,))
 
@@ -484,6 +485,7 @@ class SlottedAgain(Slotted):
         self.n = np.size(t)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cls", [Slotted, SlottedAgain])
 def test_slots_that_are_empty_at_first(cls: Any) -> None:
     def energy(x):
@@ -504,6 +506,7 @@ class Declared:
         self.t = t
 
 
+@pytest.mark.thorough
 def test_slots_that_are_set_after_later_ones() -> None:
     """(Second derivatives took the adjoint of one slot for that of another.)"""
 

@@ -195,6 +195,7 @@ def writes_into_the_module_object(x):
     return np.sum(POOL.buffer)
 
 
+@pytest.mark.thorough
 def test_the_module_object_is_an_argument():
     tl.check_grads(writes_into_the_module_object, (X,), order=2)
 

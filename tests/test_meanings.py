@@ -208,6 +208,7 @@ def slope(f: Any, x: float, h: float = 1e-5) -> float:
     return float(f(x + h) - f(x - h)) / (2.0 * h)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PATCHES)
 @pytest.mark.parametrize("cls", [Base, Derived])
 def test_patched_method(name: str, cls: type, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,7 @@ def of_one_list(x, k):
     return rows[1][0] ** 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "f",
     [

@@ -288,6 +288,7 @@ def test_inside(f: Callable[..., Any]) -> None:
     assert agreement.close(agreement.inner(U, list(changes)), expected, 1e-6)
 
 
+@pytest.mark.thorough
 def test_adjoints_of_adjoints_in_a_record() -> None:
     """Reverse over reverse over reverse: what the inner sweep put into a shadow was not read."""
     test_inside(by_an_object)
@@ -374,6 +375,7 @@ def tangent_of_such_a_method(model, x):  # the field that is read says that it i
     return tl.jvp(lambda m, z: np.sum(z - m.update(z)) * m.gain, (model, x), (None, x))[1]
 
 
+@pytest.mark.thorough
 def test_a_method_named_as_one_of_containers() -> None:
     """`update` of a dict gives None: where the result is used, the class must tell."""
     tl.check_grads(corrected, (Filter(1.3), Q), order=2)

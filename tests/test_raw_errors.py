@@ -504,6 +504,7 @@ GIVEN_LISTS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("f", GIVEN_LISTS)
 def test_options_of_lists_and_of_numbers(f):
     """An AttributeError, a TypeError or an error of shapes each."""

@@ -174,6 +174,7 @@ def chain(x):
     return np.linalg.multi_dot([x, np.eye(4), x.T * x[0, 0], x[:, 1]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fn", one_in(2, [masked_reductions, spreads_of_a_type, entries_of_rank_zero, ramps, chain])
 )
@@ -284,6 +285,7 @@ def divided(x):
     return np.sum(np.abs(quotient) ** 2) + np.sum(np.abs(rest) ** 3) + np.sum(np.abs(other))
 
 
+@pytest.mark.thorough
 def test_quotients_of_complex_polynomials() -> None:
     """They were stored in an array of real numbers."""
     tl.check_grads(divided, (V,), order=2)
@@ -297,6 +299,7 @@ def along_with_more(x):
     return np.sum(np.apply_along_axis(lambda row, c: np.sum(row**2) * c, 0, scaled, c=x))
 
 
+@pytest.mark.thorough
 def test_more_arguments_of_a_function_along_an_axis() -> None:
     tl.check_grads(along_with_more, (V,), order=2)
 

@@ -673,6 +673,7 @@ class Curve:
         return self.spline(q) ** 2
 
 
+@pytest.mark.thorough
 def test_an_interpolant_of_an_object_that_is_called():
     curve = Curve(interpolate.CubicSpline(PLACES, HEIGHTS))
     args = (curve,)
@@ -709,6 +710,7 @@ def fit_given_back(x):
     return np.sum(np.array(stats.pearsonr(POINTS, x)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("program", one_in(3, [fit_given_on, fit_by_name, fit_given_back], 1))
 def test_results_with_fields_wherever_they_go(program):
     tl.check_grads(program, (np.array([1.2, 0.7, 2.1]),), order=2)

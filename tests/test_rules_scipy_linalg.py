@@ -74,6 +74,7 @@ def of_any_matrix(a):
     return np.sum(np.abs(w * v[0]) ** 2) + np.sum(turned.imag**2 + turned.real)
 
 
+@pytest.mark.thorough
 def test_eigenvalues_of_any_matrix() -> None:
     """(Refused before.) Real and complex ones."""
     for a in ([[2.0, 1.0], [0.2, 3.0]], [[0.3, 1.0], [-1.2, 0.1]]):

@@ -35,6 +35,7 @@ def test_convolve_complex() -> None:
     check_rule(signal.convolve, signed(4) + 1j * signed(4, seed=1), signed(2) - 0.5j)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:logm")
 def test_second_order() -> None:
     check_rule(signal.convolve, signed(4), signed(2), mode="same", check_order=2)

@@ -299,6 +299,7 @@ def joined_when_asked(x: Any, joined: bool) -> Any:
     return np.sum(x**3) + (np.sum(np.stack(parts) ** 2) if joined else 0.0)
 
 
+@pytest.mark.thorough
 def test_adjoints_of_a_list_that_may_be_none() -> None:
     """Two adjoints of a list are added entry by entry, not joined, also on a tape."""
     x, y = np.array([0.3, 0.5, 0.9]), np.array([0.2, 0.9, 0.4])

@@ -87,6 +87,7 @@ def test_memory_around_a_part():
         tl.check_grads(toeplitz, (X,), order=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fn", [convolved, convolved_in_another_order], ids=lambda f: f.__name__)
 def test_of_a_matrix(fn):
     tl.check_grads(fn, (M,), order=2)

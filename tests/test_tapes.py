@@ -103,6 +103,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.every
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_backward_functions_are_given_what_they_read(f):

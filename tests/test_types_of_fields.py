@@ -410,6 +410,7 @@ def test_each_object_has_ranks_of_its_own():
 FIELDS = [(), (1,), (3,), (3, 1), (1, 3), (3, 3)]
 
 
+@pytest.mark.thorough
 def test_a_version_for_each_rank_of_a_field():
     """A text made for other ranks of a field must never serve a call."""
     gradient = tl.grad(lambda m, x: np.sum(m(x) * x), wrt=(0, 1))
@@ -478,6 +479,7 @@ def put_by_method(m, value):
     m.__setattr__("w", value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("put", [lambda m, v: put_by_name(m, "w", v), put_past_the_class])
 def test_attributes_that_helpers_set_by_name(put):
     """Such a write was not seen: what was stored had no derivative."""

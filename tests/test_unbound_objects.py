@@ -190,6 +190,7 @@ def test_what_a_method_writes() -> None:
     tl.check_grads(writes, (X, 0.5), wrt=1, order=2)
 
 
+@pytest.mark.thorough
 def test_captured_values_are_refused() -> None:
     def in_turn(x, s, steps):
         for step in [Scale(s), *steps]:
