@@ -106,7 +106,7 @@ def accuracy(weights: Arrays, x: np.ndarray, labels: np.ndarray) -> float:
 
 
 def train(
-    data: Digits, steps: int, optimizer: Adam | GradientDescent, hidden: int = 64, seed: int = 0
+    data: Digits, steps: int, optimizer: Adam | GradientDescent, hidden: int = 50, seed: int = 0
 ) -> tuple[Arrays, list[float]]:
     """Run `steps` epochs of batches of 64; returns the weights and the loss of each batch."""
     gradient = tl.value_and_grad(loss, wrt=WEIGHTS)
@@ -158,13 +158,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=30, help="epochs (default 30)")
     parser.add_argument("--optimizer", choices=("adam", "sgd"), default="adam")
-    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--hidden", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("digits_loss.png"))
     options = parser.parse_args(argv)
 
-    print(tl.grad(loss, wrt=WEIGHTS).source)
     data = load_digits()
+    batch = (*initial_weights(options.hidden, options.seed), data.x[:60], data.labels[:60])
+    print(tl.value_and_grad(loss, wrt=WEIGHTS, example=batch).source)
     optimizer = Adam() if options.optimizer == "adam" else GradientDescent()
     started = time.perf_counter()
     weights, losses = train(data, options.steps, optimizer, options.hidden, options.seed)

@@ -73,7 +73,7 @@ def test_digits_reach_the_promised_accuracy(
     printed = capsys.readouterr().out
     found = re.search(r"held-out digits ([\d.]+)%", printed)
     assert found is not None and float(found[1]) >= 95.0
-    assert "def loss_grad" in printed
+    assert "def loss_value_and_grad" in printed and "unbroadcast" not in printed
     if importlib.util.find_spec("matplotlib"):
         assert out.read_bytes().startswith(b"\x89PNG")
 
