@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -85,6 +86,27 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def _settle() -> None:
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def folder_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder that a test works in; the modules that it imports from there are forgotten."""
+    modules, path = set(sys.modules), list(sys.path)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in set(sys.modules) - modules:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+    sys.path[:] = path
+
+
+@pytest.fixture(scope="module")
+def compiled_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What Numba compiles for the tests of a file is kept where nobody finds it again."""
+    folder = tmp_path_factory.mktemp("compiled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TANGENTLIKE_CACHE_DIR", str(folder))
+        yield folder
 
 
 @pytest.fixture

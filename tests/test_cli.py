@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -47,15 +46,9 @@ CONSTANT = 3
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    modules, path = set(sys.modules), list(sys.path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.py").write_text(MODEL)
-    yield tmp_path
-    for name in set(sys.modules) - modules:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
-            del sys.modules[name]
-    sys.path[:] = path
+def folder(folder_apart: Path) -> Path:
+    (folder_apart / "model.py").write_text(MODEL)
+    return folder_apart
 
 
 def run(folder: Path, *args: str) -> Any:

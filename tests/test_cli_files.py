@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,9 @@ OTHER = "import numpy as np\n\n\ndef make():\n    return (np.ones(3),)\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    modules, path = dict(sys.modules), list(sys.path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "cli_model.py").write_text(MODEL)
-    yield tmp_path
-    for name in set(sys.modules) - set(modules):
-        if name.startswith("cli_"):
-            del sys.modules[name]
-    sys.path[:] = path
+def here(folder_apart: Path) -> Path:
+    (folder_apart / "cli_model.py").write_text(MODEL)
+    return folder_apart
 
 
 def run(*args: str) -> Any:

@@ -7,7 +7,6 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +53,9 @@ def pulled():
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    modules, path = dict(sys.modules), list(sys.path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "hour_model.py").write_text(MODEL)
-    yield tmp_path
-    for name in set(sys.modules) - set(modules):
-        if name.startswith("hour"):
-            del sys.modules[name]
-    sys.path[:] = path
+def here(folder_apart: Path) -> Path:
+    (folder_apart / "hour_model.py").write_text(MODEL)
+    return folder_apart
 
 
 def run(*args: str) -> Any:

@@ -94,16 +94,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    modules, path = dict(sys.modules), list(sys.path)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "unrun.py").write_text(HEAD)
-    yield tmp_path
-    assert not (tmp_path / "ran").exists()
-    for name in set(sys.modules) - set(modules):
-        if name.startswith("unrun"):
-            del sys.modules[name]
-    sys.path[:] = path
+def here(folder_apart: Path) -> Iterator[Path]:
+    (folder_apart / "unrun.py").write_text(HEAD)
+    yield folder_apart
+    assert not (folder_apart / "ran").exists()
 
 
 def run(*args: str) -> Any:

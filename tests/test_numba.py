@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,8 @@ RNG = np.random.default_rng(0)
 WEIGHTS = np.array([1.0, 2.0])
 FACTOR = 3.0
 
-pytestmark = pytest.mark.thorough  # (each compilation takes a second)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is compiled here is kept where nobody finds it again."""
-    folder = tmp_path_factory.mktemp("compiled")
-    before = os.environ.get("TANGENTLIKE_CACHE_DIR")
-    os.environ["TANGENTLIKE_CACHE_DIR"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["TANGENTLIKE_CACHE_DIR"]
-    else:
-        os.environ["TANGENTLIKE_CACHE_DIR"] = before
+# (Each compilation takes a second.)
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("compiled_apart")]
 
 
 def regression(w, b, x, y):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,18 +11,10 @@ import pytest
 import tangentlike as tl
 
 numba = pytest.importorskip("numba")
-pytestmark = pytest.mark.thorough  # (each compilation takes a second)
+# (Each compilation takes a second.)
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("compiled_apart")]
 X = np.random.default_rng(3).uniform(0.2, 1.0, 6)
 COEFFICIENTS = np.array([0.5, 2.0, 1.0, 0.3, 0.7, 1.1])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is compiled here is kept where nobody finds it again."""
-    folder = tmp_path_factory.mktemp("compiled")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "TANGENTLIKE_CACHE_DIR", str(folder))
-        yield folder
 
 
 def chosen_by_branch(x, n):

@@ -17,9 +17,9 @@ from tangentlike.errors import InternalError
 from tests.sampled import one_in
 
 numba = pytest.importorskip("numba")
-from tests.test_numba import cache  # noqa: E402, F401
 
-pytestmark = pytest.mark.thorough  # (each compilation takes a second)
+# (Each compilation takes a second.)
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("compiled_apart")]
 
 RNG = np.random.default_rng(0)
 

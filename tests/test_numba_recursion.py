@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,17 +15,9 @@ import pytest
 import tangentlike as tl
 
 numba = pytest.importorskip("numba")
-pytestmark = pytest.mark.thorough  # (each compilation takes a second)
+# (Each compilation takes a second.)
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("compiled_apart")]
 VECTOR = np.random.default_rng(2).uniform(0.3, 1.0, 8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is compiled here is kept where nobody finds it again."""
-    folder = tmp_path_factory.mktemp("compiled")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "TANGENTLIKE_CACHE_DIR", str(folder))
-        yield folder
 
 
 def power(x, n):
@@ -196,7 +187,7 @@ def test_the_text() -> None:
     assert "= [(0.0, 0, 0.0, 0, 0.0, 0)]" in df.source
 
 
-def test_again_in_another_process(cache: Path) -> None:
+def test_again_in_another_process(compiled_apart: Path) -> None:
     """Code that Numba kept of functions that call each other would not find them."""
     text = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import tangentlike as tl; "
     text += (

@@ -3,10 +3,9 @@ what it is taken by."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +15,8 @@ import pytest
 import tangentlike as tl
 
 numba = pytest.importorskip("numba")
-pytestmark = pytest.mark.thorough  # (each compilation takes a second)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is compiled here is kept where nobody finds it again."""
-    folder = tmp_path_factory.mktemp("compiled")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "TANGENTLIKE_CACHE_DIR", str(folder))
-        yield folder
+# (Each compilation takes a second.)
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("compiled_apart")]
 
 
 class State(NamedTuple):

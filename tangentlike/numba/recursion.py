@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from .. import ir
@@ -395,13 +395,11 @@ class _Samples:
                 cls, tuple
             ) and hasattr(cls, "_fields"):
                 made = self._tuple(args)
-                return ir.Call(fn, made.items) if isinstance(made, ir.Display) else None
+                return None if made is None else ir.Call(fn, made.items)
         return self._of_kind(compiled_kind(expr, self.kinds, self.book))
 
-    def _tuple(self, items: Sequence[ir.Expr]) -> ir.Expr | None:
-        found = list(map(self._of, items))
-        known = tuple(item for item in found if item is not None)
-        return ir.Display("tuple", known) if len(known) == len(found) else None
+    def _tuple(self, items: Sequence[ir.Expr]) -> ir.Display | None:
+        return _whole(map(self._of, items))
 
     def _of_kind(self, kind: Kind) -> ir.Expr | None:
         if kind.form == "number" and kind.dtype in _NUMBERS:
@@ -412,11 +410,8 @@ class _Samples:
             shape = sizes[0] if len(sizes) == 1 else ir.Display("tuple", sizes)
             return ir.Call(self.own.numpy_function("empty"), (shape, *dtype))
         if kind.form == "tuple" and kind.items:
-            found = [self._of_kind(item) for item in kind.items]
-            known = tuple(item for item in found if item is not None)
-            if len(known) < len(found):
-                return None
-            return self._named(kind, known) if kind.names else ir.Display("tuple", known)
+            made = _whole(map(self._of_kind, kind.items))
+            return self._named(kind, made.items) if kind.names and made is not None else made
         return None
 
     def _named(self, kind: Kind, items: tuple[ir.Expr, ...]) -> ir.Expr | None:
@@ -424,6 +419,13 @@ class _Samples:
         refs = (ref for fn in self.functions for ref in fact(references, fn))
         classes = {id(ref.obj): ref for ref in refs if _fields(ref.obj) == kind.names}
         return ir.Call(next(iter(classes.values())), items) if len(classes) == 1 else None
+
+
+def _whole(items: Iterable[ir.Expr | None]) -> ir.Display | None:
+    """A tuple of which all items are known."""
+    found = list(items)
+    known = tuple(item for item in found if item is not None)
+    return ir.Display("tuple", known) if len(known) == len(found) else None
 
 
 def _fields(obj: object) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from .. import ir
 from ..analysis.kind_of import kind_of
 from ..analysis.kinds import infer_kinds
 from ..codegen.optimize.effects import Effect, effect_of, expr_effect, join, own_effect
-from ..codegen.optimize.facts import Facts
+from ..codegen.optimize.facts import Facts, is_entrywise
 from ..codegen.optimize.sharing import Sharing
 from ..ir.facts import fact
 from ..ir.index import OUTERMOST, ProgramIndex, all_names
@@ -177,9 +177,7 @@ class _Entries:
 
 def _is_of_entries(obj: object) -> bool:
     """Whether an operation gives for each entry of its operands one of its result."""
-    if isinstance(obj, np.ufunc):
-        return obj.signature is None and obj.nout == 1
-    return obj is operator.pow or any(obj is known for known in _CHEAP)
+    return is_entrywise(obj) or obj is operator.pow or any(obj is known for known in _CHEAP)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import itertools
-import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -497,12 +496,17 @@ def _types(
     fn: Callable[..., Any], request: Request, asked: Deciding
 ) -> tuple[tuple[str, str], ...]:
     """What the text says that it is for: what a call asked of its arguments, and the example."""
-    types = described_types(
-        {**dict(as_asked(request.structures, asked)), **_exemplified(fn, request)}
+    kinds = {**dict(as_asked(request.structures, asked)), **_exemplified(fn, request)}
+    return described_types(
+        {name: _of_doubles(kind) for name, kind in kinds.items()} if request.reuse else kinds
     )
-    if not request.reuse:
-        return types
-    return tuple((name, re.sub(r"\bfloat\[", "float64[", text)) for name, text in types)
+
+
+def _of_doubles(kind: Kind) -> Kind:
+    """The same with the dtype of its arrays of floats."""
+    if kind.form == "array" and kind.dtype == "float":
+        return ir.replaced(kind, dtype="float64")
+    return kind.map_inside(_of_doubles)
 
 
 def _each(

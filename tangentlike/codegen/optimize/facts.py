@@ -74,6 +74,15 @@ def numpy_name(obj: Any) -> str:
     return found[1] if found is not None and found[0] is obj else _names_of(obj)[1]
 
 
+def is_entrywise(obj: Any) -> bool:
+    """Whether it is a function of NumPy or SciPy that gives one result for each entry.
+
+    >>> is_entrywise(np.exp), is_entrywise(np.matmul), is_entrywise(np.sum)
+    (True, False, False)
+    """
+    return isinstance(obj, np.ufunc) and obj.signature is None and obj.nout == 1
+
+
 def runtime_name(obj: Any) -> str:
     """The name of a function of `tangentlike.runtime`; "" for anything else."""
     found = _NAMES.get(id(obj))

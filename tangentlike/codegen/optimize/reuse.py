@@ -29,7 +29,7 @@ from .accumulate import may_be_complex, names_of_their_own
 from .algebra import NEG
 from .analyses import Analyses
 from .effects import expr_effect
-from .facts import Facts, words
+from .facts import Facts, is_entrywise, words
 from .shapes import AxesOf
 from .sharing import gives_type, is_float
 from .updates import UPDATES
@@ -160,8 +160,7 @@ def _is_elementwise(expr: ir.Expr) -> bool:
     fn, count = expr.fn, len(expr.args)
     if fn == NEG or (fn.text in _FUNCTIONS and count == 2):
         return True
-    ufunc = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1
-    return ufunc and count == fn.obj.nin and gives_type(fn.obj)
+    return is_entrywise(fn.obj) and count == fn.obj.nin and gives_type(fn.obj)
 
 
 def _entries_read(expr: ir.Expr) -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from ... import ir
 from ...ir.kind import INT, MANY, UNKNOWN, Dim, Kind, Shape, is_many, is_named
 from ...rules.index_kinds import index_kind
-from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name, words
+from .facts import DERIVED_NAME, Facts, is_entrywise, numpy_name, runtime_name, words
 
 NUMBER = ()  # the shape of a number; an array may have it as well
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "copy")
@@ -138,7 +138,7 @@ class Shapes:
             return _expanded(self.of(args[0]), args[1])
         if numpy_name(fn.obj) == "sum" and len(args) == 1:
             return _summed(self.of(args[0]), dict(kwargs))
-        if isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1:
+        if is_entrywise(fn.obj):
             return self._joined(args)
         return None
 
@@ -207,8 +207,8 @@ def of_same_shape(expr: ir.Expr, facts: Facts) -> ir.Expr:
     if not (isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)) or expr.kwargs:
         return expr
     fn, args = expr.fn, expr.args
-    ufunc = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1
-    if not (ufunc and len(args) == fn.obj.nin) and fn.text not in _BINARY:
+    ufunc = is_entrywise(fn.obj) and len(args) == fn.obj.nin
+    if not ufunc and fn.text not in _BINARY:
         return expr
     literals = [a.value for a in args if isinstance(a, ir.Const)]
     wider = {of_same_shape(a, facts) for a in args if not isinstance(a, ir.Const)}
@@ -314,10 +314,9 @@ class AxesOf:
     ) -> Axes | None:
         name = runtime_name(fn.obj) or numpy_name(fn.obj)
         every = [self._of(arg) for arg in args]
-        elementwise = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None
         if fn == _IADD:  # (what is added in place leaves an array with axes as large as it is)
             return every[0] or _spread(every)
-        if fn.text in _OPERATORS or (elementwise and fn.obj.nout == 1 and not options):
+        if fn.text in _OPERATORS or (is_entrywise(fn.obj) and not options):
             return _spread(every)
         if name == "where" and len(every) == 3:
             return _spread(every)
