@@ -74,6 +74,17 @@ ITERATED = Subject(
         ("<Y> = np.prod([<V>[k1] + 1.0 for k1 in MADE['places']()])",),
         ("p = iter(<V> * <S>)", "q = list(zip(p, p))", "<Y> = q[0][1] * q[1][0]"),
         ("p = iter(<V>)", "q = zip(p, p)", "for x1, x2 in q:", "    <S> = <S> * x1 + 0.2 * x2"),
+        # objects whose class says what they yield, and in which order
+        (
+            "p = ORDERED['<B>'](<V>, <S>)",
+            "t1 = <S> * 0.5",
+            "for q in reversed(p):",
+            "    t1 = t1 * 0.5 + q * <S>",
+            "<Y> = t1 + list(reversed(p))[0] * 0.3",
+        ),
+        ("p = [<S>]", "p.extend(ORDERED['<B>'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
+        ("p = Keyed(<V>, <S>)", "q = dict(p)", "q.update(Keyed(<W>, <S>))", "<Y> = q['u'] * <S>"),
+        ("p = {'w': <S>}", "p.update(Keyed(<V>, <S>))", "<Y> = p['u'] * p['w'] + {**p}['x']"),
     ),
     (
         ("itertools.", "import itertools\n"),
@@ -82,6 +93,23 @@ ITERATED = Subject(
             "numbered(",
             "def numbered(x, places):\n    t = 1.0\n    for k, i in enumerate(places):\n"
             "        t = t * x[i] + 0.1 * k\n    return t\n",
+        ),
+        (
+            "ORDERED",
+            "class Counted:\n    def __init__(self, v, c):\n        self.v, self.c = v, c\n\n"
+            "    def __len__(self):\n        return 3\n\n"
+            "    def __getitem__(self, k):\n        return self.v[k] * self.c\n\n\n"
+            "class Turned(Counted):\n    def __iter__(self):\n"
+            "        for k in range(2):\n            yield self.v[k] + self.c\n\n"
+            "    def __reversed__(self):\n        return iter([self.c, self.v[1] * self.c])\n\n\n"
+            "ORDERED = {'u': Counted, 'w': Turned}\n",
+        ),
+        (
+            "Keyed(",
+            "class Keyed:\n    def __init__(self, v, c):\n        self.v, self.c = v, c\n\n"
+            "    def keys(self):\n        return ['u', 'x']\n\n"
+            "    def __getitem__(self, k):\n"
+            "        return self.v[0] * self.c if k == 'u' else self.v[1]\n",
         ),
         (
             "MADE",

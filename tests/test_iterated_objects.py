@@ -295,3 +295,91 @@ def test_items_that_are_seen_to_be_made_are_refused(f) -> None:
     for derivative in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
         with pytest.raises(tl.UnsupportedError, match="may (read what|change what|have no end)"):
             derivative()
+
+
+# --------------------------------------------------------------------------------------------------
+# What is gone through by other ways than a loop over it.
+
+
+class Counted:
+    """A sequence by its places alone."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, k):
+        if k > 2:
+            raise IndexError(k)
+        return self.t * (k + 1)
+
+
+class Turned(Counted):
+    """What goes another way backwards."""
+
+    def __iter__(self):
+        for k in range(2):
+            yield self.t * (k + 5)
+
+    def __reversed__(self):
+        return iter([self.t * 7.0, self.t * 2.0])
+
+
+class Keyed:
+    def __init__(self, t):
+        self.t = t
+
+    def keys(self):
+        return ["p", "q"]
+
+    def __getitem__(self, k):
+        return self.t * 2.0 if k == "q" else self.t
+
+
+MADE = {"counted": Counted, "turned": Turned, "keyed": Keyed}
+
+
+def backwards(v):
+    total = 0.0
+    for item in reversed(v):
+        total = total * 0.5 + item
+    return total * sum(reversed(v)) + list(reversed(v))[1]
+
+
+def extended(v):
+    items = [3.0]
+    items.extend(v)
+    return items[1] * items[2] * len(items)
+
+
+def merged(v):
+    entries = {"r": 2.0}
+    entries.update(v)
+    return entries["q"] * entries["r"] + dict(v)["q"] * {**v}["p"]
+
+
+@pytest.mark.parametrize("way", [backwards, extended, merged])
+def test_items_that_the_class_computes(way) -> None:
+    """`reversed(v)`, `list.extend(v)`, `dict(v)`, `dict.update(v)`: the gradient was 0.0."""
+    for cls in (Keyed,) if way is merged else (Counted, Turned):
+        f = of_class(way, cls)
+        step = agreement.slope(f, (0.7,), (1.0,))
+        assert abs(tl.grad(f)(0.7) - step) < 1e-6
+        assert abs(tl.jvp(f, (0.7,), (1.0,))[1] - step) < 1e-6
+        assert abs(tl.grad(way)(cls(0.7)).t - step) < 1e-6
+
+
+def of_class(way, cls):
+    return lambda t: way(cls(t))
+
+
+def of_name(way, name):
+    return lambda t: way(MADE[name](t))
+
+
+@pytest.mark.parametrize("way", [backwards, extended, merged])
+def test_or_are_refused_where_only_the_run_knows_the_class(way) -> None:
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(of_name(way, "keyed" if way is merged else "counted"))(0.7)

@@ -304,6 +304,7 @@ REFUSING = frozenset(
             buffers.require_held,
             buffers.require_query,
             containers.join_items,
+            containers.require_items,
             containers.sum_items_bar,
             containers.tie_shares,
             functions.plain_function,

@@ -116,6 +116,7 @@ from .containers import (
     repeat_items,
     replaced,
     replaced_bar,
+    require_items,
     require_plain_copy,
     restore_entry,
     saved_attribute,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import types
 from collections.abc import Callable, KeysView
 from copy import copy as shallow
 from typing import Any, cast
@@ -62,6 +63,7 @@ def dict_dot(x: Any, x_dot: Any) -> dict[Any, Any]:
 
 def dict_bar(g: Any, x: Any) -> Any:
     """The adjoint of `x` in `dict(x)`: of pairs with equal keys the last one counts."""
+    require_items(x)
     if hasattr(x, "keys"):
         return {key: g[key] for key in x.keys()}  # noqa: SIM118
     last = {pair[0]: place for place, pair in enumerate(x)}
@@ -271,6 +273,7 @@ def put_items(g: Any, order: Any, xs: Any) -> Any:
         for place, item in zip(order, g, strict=True):
             found[place] = item
         return found
+    require_items(xs)
     items = dict(zip(order, g, strict=True))
     return [items[n] if n in items else zeros_like(x) for n, x in enumerate(xs)]
 
@@ -485,14 +488,30 @@ def join_items(parts: Any, x: Any) -> Any:
     if isinstance(x, (dict, KeysView, float, str, bytes)):
         return 0.0  # (keys and characters carry no derivatives)
     if not hasattr(x, "shape"):
-        raise TypeError(
-            f"the items that a {type(x).__name__} yields are not tracked: loop over an attribute "
-            "that holds them, or let `__iter__` return `iter(...)` of a list"
-        )
+        raise _not_tracked(x)
     joined = zeros_like(x)
     for place, part in enumerate(parts):
         joined[place] = part
     return joined
+
+
+def require_items(x: Any) -> None:
+    """Check that `x`, which is gone through, yields what it holds.
+
+    Raises `TypeError` otherwise: what its class computes has a derivative of its own.
+    """
+    own = (getattr(type(x), name, None) for name in ("keys", "__iter__", "__getitem__"))
+    if not isinstance(x, (dict, *SEQUENCES)) and any(
+        isinstance(m, types.FunctionType) for m in own
+    ):
+        raise _not_tracked(x)
+
+
+def _not_tracked(x: Any) -> TypeError:
+    return TypeError(
+        f"the items that a {type(x).__name__} yields are not tracked: loop over an attribute "
+        "that holds them, or let `__iter__` return `iter(...)` of a list"
+    )
 
 
 def parted_items(g: Any, parts: Any) -> Any:

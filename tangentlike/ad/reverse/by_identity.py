@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import operator
+import types
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -519,8 +520,19 @@ def moves(value: ir.Expr, context: Context) -> bool:
     if obj is runtime.updated or obj is vars:
         return True
     collected = any(obj is made for made in _COLLECTING) or joins_lists(value, context.kinds)
-    forms = {context.kind_of(e).form for e in value.args}
-    return collected and forms <= {*CONTAINERS, "number"}
+    return collected and all(
+        context.kind_of(e).form == "number" or holds_items(e, context) for e in value.args
+    )
+
+
+def holds_items(expr: ir.Expr, context: Context) -> bool:
+    """Whether a value is a container whose items are what it holds: a class may compute them."""
+    kind = context.kind_of(expr)
+    if kind.form != "object":
+        return kind.form in CONTAINERS
+    classes, own = [one.cls for one in kind.among or (kind,)], ("__getitem__", "__iter__", "keys")
+    found = (getattr(cls, name, None) for cls in classes for name in own)
+    return None not in classes and not any(isinstance(m, types.FunctionType) for m in found)
 
 
 _GIVING = ("pop", "popleft", "popitem", "get", "setdefault", "items", "values")
@@ -696,7 +708,7 @@ class IdentityStatements(Statements):
     def item(self, name: str, base: ir.Expr, key: ir.Expr, present: bool) -> None:
         """`name = base[key]` reversed; `present`: whether a number has an adjoint."""
         adjoints, form = self.adjoints, self.context.kind_of(base).form
-        root = base
+        holds, root = holds_items(base, self.context), base
         while not isinstance(root, ir.Var):
             root = ir.children(root)[0]
         if name not in self.active or root.name not in self.active:
@@ -710,7 +722,7 @@ class IdentityStatements(Statements):
         elif adjoints.by_name(name):
             if not present:
                 return
-            if form in CONTAINERS:
+            if holds:
                 adjoints.do("add", ir.Var(name), adjoints.bar(name))
             elif form == "array":
                 added = adjoints.call("add_at", base, as_value(key))
@@ -718,7 +730,7 @@ class IdentityStatements(Statements):
                 adjoints.out.append(ir.Do(added, adjoints.origin))
             else:
                 adjoints.do("add_at", base, as_value(key), ir.Var(name), adjoints.bar(name))
-        elif form not in CONTAINERS and not self._is_view(name, form, key):
+        elif not holds and not self._is_view(name, form, key):
             adjoints.do("add_at", base, as_value(key), ir.Var(name))
 
     def _is_view(self, name: str, form: str, key: ir.Expr) -> bool:

@@ -67,6 +67,10 @@ class IdentityPreparation(Preparation):
                 listed, name = self._items("items", _LIST, (items,), stmt)
                 extended = dataclasses.replace(call, args=(name,))
                 return [listed, dataclasses.replace(stmt, value=extended)]
+            case ir.Do(value=ir.Call(fn=ir.Attribute(_, "update"), args=(entries,))) if (
+                self.context.kind_of(entries).form not in ("dict", "list", "tuple")
+            ):
+                return [self.context.check("require_items", (entries,), stmt.origin), stmt]
             case ir.Store(target=ir.Attribute(base, name)) if may_compute(base, self.context):
                 return [self._stored_there(base, name, stmt), *super().statement(stmt)]
             case ir.Update(target=ir.Attribute(base, name)) if may_compute(base, self.context):

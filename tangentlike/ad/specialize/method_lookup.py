@@ -283,9 +283,9 @@ class MethodLookup:
         value = held_by_class(cls, name)
         if cls is not None and issubclass(cls, tuple) and name in OF_NAMEDTUPLES:
             return None
-        if name == "__iter__" and cls is not None:
-            made = self.iteration(cls)
-            text = f"{cls.__name__}_iter"
+        if name in ("__iter__", "__reversed__") and cls is not None:
+            made = self.iteration(cls, name)
+            text = f"{cls.__name__}_{name.strip('_')}"
             return made and Found(made, (base,), (), text, "function", "live_items", live_items)
         if isinstance(value, functools.partialmethod) and cls is not None:
             return _of_partial(value, cls, base, name, args, kwargs)
@@ -392,19 +392,19 @@ class MethodLookup:
                     self._of_class[key] = self._standing(fn, fn.__name__, lowered)
         return self._of_class[key]
 
-    def iteration(self, cls: type) -> types.FunctionType | None:
+    def iteration(self, cls: type, name: str = "__iter__") -> types.FunctionType | None:
         """A function that gives the list of what objects of a class yield; None where that is
-        neither by their places, nor an `iter(...)` that `__iter__` returns."""
-        key = (cls, "__iter__")
+        neither by their places, nor an `iter(...)` that the method of this name returns."""
+        key = (cls, name)
         if key not in self._of_class:
             self._of_class[key] = None
-            fn = None if is_library(cls) else self.plain(cls, "__iter__")
+            fn = None if is_library(cls) else self.plain(cls, name)
             if fn is not None and is_generator_function(fn):
                 self._of_class[key] = self.items_of(fn)
             elif fn is not None:
-                lowered = _listing(as_defined(as_numpy(read_once(fn))))
+                lowered, text = _listing(as_defined(as_numpy(read_once(fn)))), name.strip("_")
                 if lowered is not None:
-                    self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)
+                    self._of_class[key] = self._standing(fn, f"{cls.__name__}_{text}", lowered)
         return self._of_class[key]
 
     def _standing(self, fn: types.FunctionType, name: str, lowered: Lowered) -> types.FunctionType:

@@ -37,13 +37,29 @@ from .method_lookup import MethodLookup
 #
 # `Vec_iter` is `__iter__` with `list(...)` where it returns `iter(...)`. Of an object that yields
 # in another way `list(v)` is taken for a loop: the sweep would ask its `__getitem__`, which may
-# say something else. (Where it carries derivatives, such a list is refused.)
+# say something else. (Where it carries derivatives, such a list is refused.) So it is with what
+# `reversed(v)` asks, by `__reversed__` or by places, and with the entries that `dict(v)` takes.
 
 _TAKING = (
     *(builtins.list, builtins.tuple, builtins.sum, builtins.sorted, builtins.min, builtins.max),
     *(builtins.zip, builtins.enumerate, builtins.any, builtins.all, live_items),
 )
 _COMPARING = (builtins.min, builtins.max)
+_OF_LISTS = ("extend", "extendleft")
+_BACKWARDS = """
+size = len(v)
+items = []
+for k in reversed(range(size)):
+    item = v[k]
+    items.append(item)
+result = items"""
+_ENTRIES = """
+keys = v.keys()
+items = {}
+for k in keys:
+    item = v[k]
+    items[k] = item
+result = items"""
 
 
 def objects_as_lists(
@@ -88,10 +104,27 @@ class _Normalizer(ir.Rewriter):
                 name = self.named("whole")
                 again = dataclasses.replace(stmt, value=ir.Var(name))
                 return [ir.Assign(name, value, stmt.origin), again]  # (next time it is a name)
-            case ir.Assign(value=ir.Call() as call):
-                taken = self.taken(call, stmt.origin, before)
-                return [*before, dataclasses.replace(stmt, value=taken)] if before else [stmt]
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                taken = self.given(call, stmt.origin, before)
+                return [*before, ir.replaced(stmt, value=taken)] if before else [stmt]
         return None
+
+    def given(self, call: ir.Call, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
+        """A call that is given lists and dicts for what it goes through."""
+        match call:
+            case ir.Call(fn=ir.Ref(obj=builtins.dict), args=(ir.Var() as value,)):
+                items = self.entries(value, origin, before)
+            case ir.Call(fn=ir.Attribute(ir.Var() as base, method), args=(ir.Var() as value,)) if (
+                method in (*_OF_LISTS, "update") and not self.kind(base).has_methods
+            ):
+                items = self.entries(value, origin, before) if method == "update" else value
+                if items is value and _yields(self.kinds.get(value.name, UNKNOWN), self.lookup):
+                    items = ir.Var(self.named(f"{value.name}_items"))
+                    listed = ir.Call(ir.Ref("list", list), (value,), at=origin.place)
+                    before.append(ir.Assign(items.name, listed, origin))
+            case _:
+                return self.taken(call, origin, before)
+        return call if items is value else dataclasses.replace(call, args=(items,))
 
     def taken(
         self,
@@ -105,6 +138,11 @@ class _Normalizer(ir.Rewriter):
         match expr:
             case ir.Var() if loop:
                 return self.items(expr, origin, before, any_way)
+            case ir.Call(fn=ir.Ref(obj=builtins.reversed), args=(ir.Var() as value,)):
+                turned = self.backwards(value, origin, before)
+                if turned is None:
+                    return expr
+                return turned if loop else ir.Call(ir.Ref("iter", iter), (turned,), at=expr.at)
             case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _TAKING):
                 if len(args) > 1 and any(obj is known for known in _COMPARING):
                     return expr  # (the arguments themselves)
@@ -128,6 +166,36 @@ class _Normalizer(ir.Rewriter):
             return value
         name = self.named(f"{value.name}_items")
         before.append(ir.Assign(name, listed, origin))
+        return ir.Var(name)
+
+    def backwards(self, value: ir.Var, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr | None:
+        """The list of what `reversed(v)` yields, of an object."""
+        cls = self.class_of(value)
+        if cls is not None and self.lookup.iteration(cls, "__reversed__"):
+            listed = ir.Call(ir.Attribute(value, "__reversed__"), (), at=origin.place)
+            name = self.named(f"{value.name}_items")
+            before.append(ir.Assign(name, listed, origin))
+            return ir.Var(name)
+        by_place = _method(cls, "__getitem__") and not hasattr(cls, "__reversed__")
+        return self.collected(value, _BACKWARDS, origin, before) if by_place else None
+
+    def entries(self, value: ir.Var, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
+        """A dict with the entries of an object that has `keys`; of anything else itself."""
+        cls = self.class_of(value)
+        of_keys = _method(cls, "keys") and _method(cls, "__getitem__")
+        return self.collected(value, _ENTRIES, origin, before) if of_keys else value
+
+    def class_of(self, value: ir.Var) -> type | None:
+        kind = self.kinds.get(value.name, UNKNOWN)
+        return kind.cls if kind.has_methods else None
+
+    def collected(
+        self, value: ir.Var, text: str, origin: ir.Origin, before: list[ir.Stmt]
+    ) -> ir.Expr:
+        """What a text collects of an object, by a name of its own."""
+        name = self.named(f"{value.name}_items")
+        stmt = ir.Assign(name, value, origin)
+        before += instead(stmt, text, self.names, self.made, "np", v=value)
         return ir.Var(name)
 
 
