@@ -1087,3 +1087,130 @@ def test_slices_with_a_step_are_deleted() -> None:
         return same[0] * same[1] * len(same)
 
     tl.check_grads(loss, (np.array([0.4, 0.9, -0.3, 0.5, 0.7]),), order=2)
+
+
+# ------------------------------------------------------------------------ numbers through calls
+
+
+def _scaled(row, t):
+    row[0] += t * row[1]
+    return t * row[2]
+
+
+def number_given(a, s):
+    return _scaled(a, s) * _scaled(a[::-1], _scaled(a, s)) + np.sum(a)
+
+
+def _both(row, t):
+    row[0] *= t
+    return t * row[1], (row[2], t), row
+
+
+def numbers_in_a_tuple_under_a_name(a, s):
+    found = _both(a, s)
+    u, (v, w), row = _both(found[2], found[0])
+    return u * v + w + found[1][0] * np.sum(row)
+
+
+def _held(t, xs, row):
+    xs.append(t)
+    row *= t
+    return t, [t, t]
+
+
+def number_in_two_places(a, s):
+    xs = [s]
+    t, ts = _held(s * s, xs, a)
+    return xs[0] * xs[1] * t + ts[1] * np.sum(a)
+
+
+def _summed(row, t):
+    row += t
+    return t * 3.0, np.sum(row * row)
+
+
+def number_that_is_not_used(a, s):
+    _, total = _summed(a, s)
+    _, again = _summed(a, total)
+    return again
+
+
+def _step(row, t, k=2):
+    for _ in range(k):
+        t = t * row[0] + row[1]
+        row[2] = t
+    return t
+
+
+def number_rebound(a, s):
+    for k in range(3):
+        s = _step(a, s, k=k)
+    return s * a[2]
+
+
+def _down(row, t, k):
+    if k == 0:
+        return t * row[0]
+    row[k] = t * row[0]
+    return _down(row, t * row[k], k - 1) + t
+
+
+def number_in_a_recursion(a, s):
+    return _down(a, s, 2) * np.sum(a)
+
+
+def _chosen(row, t, k):
+    return row if k else t
+
+
+def number_of_either_class(a, s):
+    total = 0.0
+    for k in range(2):
+        total = total + np.sum(_chosen(a, s, k) * a)
+        a[k] *= s
+    return total
+
+
+def _all_of(row, *ts, **more):
+    row *= ts[0] * more["u"]
+    return ts[1] * ts[0], more["u"]
+
+
+def numbers_that_are_starred(a, s):
+    t, u = _all_of(a, s, s * a[0], u=s)
+    return t * u * np.sum(a)
+
+
+def _weighed(items, c):
+    total = 0.0
+    for k, item in enumerate(items):
+        total = total + np.sum(item * c) * (k + 1)
+    return total
+
+
+def number_that_a_list_holds(a, s):
+    xs = [s]
+    xs.append(np.sin(xs[-1]) * a[0])
+    return _weighed(xs, 0.3) * 0.5
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        number_given,
+        number_that_a_list_holds,
+        numbers_in_a_tuple_under_a_name,
+        number_in_two_places,
+        number_that_is_not_used,
+        number_rebound,
+        number_in_a_recursion,
+        number_of_either_class,
+        numbers_that_are_starred,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_numbers_go_through_calls_by_name(f: Any) -> None:
+    check(f, A, 0.8)
+    request = Request("grad", ("a", "s"), bare=False, example=(A, 0.8), by_identity=True)
+    asked = "s_bar = _scaled_bwd(_scaled_tape2, bars, "
+    assert (asked in derive(f, request).source) == (f is number_given)

@@ -177,6 +177,30 @@ def spread_of(x):
     return np.var(x) + np.median(x) * np.quantile(x, 0.3) * np.ptp(x)
 
 
+def _of_a_branch(x, w, k):
+    if k > 0:
+        a = np.sin(x * w)
+        s = 0.0
+        for i in range(len(x)):
+            t = a[i] * x[i]
+            s += t * t
+    else:
+        b = x * w
+        s = np.sum(b * b * b)
+    return s * 2.0
+
+
+def of_branches_of_callees(x, k):
+    s = 0.0
+    for j in range(3):
+        s = 0.1 * s + _of_a_branch(x, 0.2 * x + 0.01 * s, k - j)
+    return s
+
+
+def fitted(a, b):
+    return np.sum(np.linalg.lstsq(a, b)[0] ** 2)
+
+
 def joined_rows(a):
     total = np.sum(np.hstack((a, 2.0 * a)) ** 2)
     for v in a.flat:
@@ -229,6 +253,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (spread_of, (vector(7),)),
     (entries, (vector(3),)),
     (over_places, (RNG.standard_normal((2, 3)),)),
+    (fitted, (RNG.standard_normal((5, 2)), RNG.standard_normal(5))),
+    (of_branches_of_callees, (vector(4), 1)),
     (joined_rows, (RNG.standard_normal((2, 3)),)),
     (convolved, (RNG.standard_normal((5, 5)), RNG.standard_normal((2, 2)))),
 ]
@@ -638,9 +664,11 @@ def test_processes_that_compile_at_the_same_time_keep_their_own_code(tmp_path: P
 def test_helpers_have_the_values_of_the_runtime() -> None:
     """The forms of helpers, called as compiled code calls them."""
     from tangentlike import runtime
-    from tangentlike.numba.functions import KNOWN
+    from tangentlike.numba.compiling import numba_module
+    from tangentlike.numba.forms import KNOWN
     from tangentlike.numba.python_calls import HELPERS
 
+    numba_module()  # (which tells Numba of all)
     g, x = RNG.standard_normal((3, 4)), RNG.standard_normal((3, 4))
     square, row, column = g[:, :3], x[0], x[:, :1]
     lower = np.linalg.cholesky(square @ square.T + np.eye(3))
@@ -656,6 +684,7 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
         runtime.conj: [(x,), (x + 1j * g,), (2.0,)],
         runtime.reshape_like: [(g, np.ones((4, 3))), (np.array([2.0]), 1.0), (g.T, np.ones(12))],
         runtime.copy: [(x,), (2.0,)],
+        runtime.own: [(x,), (row[::2],), (2.0,)],
         runtime.accumulate: [(x, g), (2.0, 3.0), ((row, row), (x[1], x[2]))],
         runtime.repeatable: [(x,)],
         runtime.survivors: [(x, 1), (row, np.array([0, 3, 3, -1])), (x, np.array([2, 0, 2]))],
@@ -710,7 +739,8 @@ def test_helpers_have_the_values_of_the_runtime() -> None:
     calls[runtime.nest_like], calls[runtime.uncast] = [(x, x), (2.0, 1.0)], [(x, x.dtype)]
     calls[runtime.cov_count] = [(x, True, False, None), (row, True, True, 1)]
     written = {runtime.add_at, runtime.require_scalar, runtime.require_floats}
-    written |= {runtime.require_apart, runtime.require_none}
+    written |= {runtime.require_apart, runtime.require_none, runtime.require_read_first}
+    written |= {runtime.Shadow}  # (tests/test_numba_memory.py)
     written |= {runtime.inverse_axes, *(getattr(runtime, name) for name in HELPERS)}
     assert {f for f in KNOWN if f.__module__.startswith("tangentlike.runtime")} == (
         calls.keys() | written

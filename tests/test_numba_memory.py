@@ -1,4 +1,4 @@
-"""`target="numba"` where memory may be shared."""
+"""`target="numba"` where memory may be shared, and where adjoints are found by identity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ X = np.random.default_rng(3).uniform(0.2, 1.0, 6)
 COEFFICIENTS = np.array([0.5, 2.0, 1.0, 0.3, 0.7, 1.1])
 
 
-def chosen_by_branch(x, n):
+def of_branches(x, n):
     y = x * 2.0
     z = np.sin(x)
     for i in range(n):
@@ -26,7 +26,78 @@ def chosen_by_branch(x, n):
         else:
             w = z
         w[i] += x[i] ** 2
+        w[1:3] *= y[1:3]
     return np.sum(y * z)
+
+
+def chosen(a, b, i):
+    return a if i % 2 == 0 else b
+
+
+def by_helpers(x):
+    y = x.copy()
+    z = x**2
+    for i in range(4):
+        w = chosen(y, z, i)
+        w[i] += 0.5 * x[i] * w[i + 1]
+    return np.sum(y * z)
+
+
+def of_lists(x):
+    both = [x * 1.0, x**2]
+    for i in range(3):
+        both[0], both[1] = both[1], both[0]
+        both[0][i] += both[1][i] * x[i]
+    return np.sum(both[0] * both[1])
+
+
+def rows_of_tuples(x):
+    m = np.zeros((2, 6))
+    m[0] = x
+    m[1] = x**2
+    pair = (m[0], m[1].reshape((3, 2)).T)
+    pair[0][1:] *= 0.5
+    pair[1][0, 1] += pair[0][3] ** 2
+    for row in (m[0], m[1]):
+        row[0] += row[2] * x[0]
+    return np.sum(m**2)
+
+
+def strided(x):
+    y = x * 3.0
+    z = np.cos(x)
+    for i in range(2):
+        w = y[::2] if i == 0 else z[::-2]
+        w[1:] += x[:2] * w[:-1]
+        w[...] = w * w
+    return np.sum(y * z)
+
+
+def mixed(a, c):
+    """(Numbers go in and out by name, arrays by identity.)"""
+    a[0] += c * a[1]
+    return c * a[2], a * c
+
+
+def numbers_by_name(x):
+    both, c = [x * 1.0, np.cos(x)], x[0]
+    for i in range(3):
+        both[0], both[1] = both[1], both[0]
+        w = both[i % 2]
+        c, v = mixed(w, c + x[i])
+        w[1:] += v[1:]
+    return c + np.sum(both[0] * both[1])
+
+
+def many_blocks(x, n):
+    rows = [x * float(k) for k in range(n)]
+    for k in range(1, n):
+        w = rows[k - 1] if k % 3 == 0 else rows[k]
+        w *= 0.5 * w + rows[0] - 0.1 * x
+    s = 0.0
+    for row in rows:
+        s += np.sum(row * row)
+    return s
 
 
 def of_nested_lists(x):
@@ -73,7 +144,17 @@ def swapped_after_a_helper(x):
     return s + t * np.sum(v)
 
 
+BY_IDENTITY: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (of_branches, (X, 3)),
+    (by_helpers, (X,)),
+    (of_lists, (X,)),
+    (rows_of_tuples, (X,)),
+    (strided, (X,)),
+    (numbers_by_name, (X,)),
+    (many_blocks, (X, 12)),
+]
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    *BY_IDENTITY,
     (of_nested_lists, (X,)),
     (sweeps, (X, 3)),
     (permuted, (X,)),
@@ -94,11 +175,34 @@ def test_it_agrees_with_differences(fn: Callable[..., Any], args: tuple[Any, ...
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
         np.testing.assert_allclose(found, tl.grad(fn)(x.copy(), *rest), rtol=1e-12)
         np.testing.assert_array_equal(given, x)
+    assert ("Shadow()" in df.source) == ((fn, args) in BY_IDENTITY)
 
 
-def test_adjoints_by_identity_are_refused() -> None:
-    with pytest.raises(tl.UnsupportedError, match="has no form for Numba"):
-        tl.grad(chosen_by_branch, target="numba")(X, 3)
+def test_entries_that_lie_on_each_other_are_refused() -> None:
+    def f(x, n):
+        y = x * 2.0
+        w = np.lib.stride_tricks.as_strided(y, (3,), (0,)) if n else y
+        w[0] += x[1]
+        return np.sum(w * w)
+
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(f, target="numba")(X.copy(), 1)
+
+
+def test_a_row_of_what_python_holds_is_refused() -> None:
+    """(Compiled code does not see how long the whole is.)"""
+    from tangentlike.numba.compiling import numba_module
+    from tangentlike.runtime import Shadow
+
+    numba_module()
+
+    def call(x):
+        bars = Shadow()
+        bars.add(x[1:3], 2.0)
+        return bars.take(x)
+
+    with pytest.raises(TypeError, match="an array of Python's is not found by its memory"):
+        numba.njit(call)(X)
 
 
 def test_arguments_that_share_memory() -> None:

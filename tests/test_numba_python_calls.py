@@ -86,6 +86,7 @@ CALLS = [
     ("kron_bar_a", "np.ones((6, 8)), a[:2, :2], x", ""),
     ("kron_bar_b", "np.ones((6, 8)), a[:2, :2], x", ""),
     ("lstsq_bar_a", "x.T, y, other, s, np.ones(1)", ""),
+    ("lstsq_residual_bar", "(y, one, 2, s), (y, one, 0.0, 0.0 * s)", ""),
     ("lstsq_bar_b", "x.T, y, other, s, np.ones(1)", ""),
     ("masked_parts", "one, (one > 0, one < 9), (one, y)", ""),
     ("matrix_norm_slope", "a, np.linalg.norm(a, 'nuc', keepdims=True)", "'nuc', (0, 1)"),

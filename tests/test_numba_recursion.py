@@ -141,6 +141,24 @@ def nested(x, m, n):
     return math.sin(nested(nested(x, m, n - 1), m - 1, n - 1))
 
 
+def transformed(z):
+    n = len(z)
+    if n == 1:
+        return z.copy()
+    e, o = transformed(z[::2].copy()), transformed(z[1::2].copy())
+    out = np.empty(n, dtype=np.complex128)
+    for k in range(n // 2):
+        t = np.exp(-2j * np.pi * k / n) * o[k]
+        out[k] = e[k] + t
+        out[k + n // 2] = e[k] - t
+    return out
+
+
+def spectrum(x):
+    z = transformed(x + 0j)
+    return np.sum(np.abs(z) ** 2 * np.arange(len(x)))
+
+
 CHILDREN = (np.array([2, -1, 4, -1, -1]), np.array([-1, -1, 3, -1, -1]))
 CASES: list[tuple[Callable[..., Any], Any, tuple[Any, ...]]] = [
     (power, 0, (1.1, 11)),
@@ -152,6 +170,7 @@ CASES: list[tuple[Callable[..., Any], Any, tuple[Any, ...]]] = [
     (walks, 0, (VECTOR[:4].reshape(2, 2).copy(), 7)),
     (length, 0, (Segment(0.1, 0.9, 0.4), 3)),
     (nested, 0, (0.4, 2, 2)),
+    (spectrum, 0, (VECTOR[:4].copy(),)),
 ]
 
 

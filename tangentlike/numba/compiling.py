@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _OPTIONS: Any = {"error_model": "numpy", "boundscheck": True}
 # What Numba is told of, as it was when this process read it: what is compiled is kept for that.
 _FORMS = b"".join(
-    Path(__file__).with_name(f"{name}.py").read_bytes() for name in ("functions", "python_calls")
+    Path(__file__).with_name(f"{name}.py").read_bytes()
+    for name in ("forms", "functions", "memory", "python_calls")
 )
 _OWN = uuid.uuid4().hex[:16]  # (in the names of what this process keeps)
 Reader = Callable[[], Any]
@@ -46,7 +47,7 @@ def numba_module() -> Any:
             'target="numba" needs Numba, which is not installed',
             hint="pip install 'tangentlike[numba]', or leave target= out.",
         ) from None
-    from . import functions  # noqa: F401
+    from . import functions, memory  # noqa: F401
 
     # (Which order an array has in memory is not the fault of who reads the derivative.)
     slower = numba.core.errors.NumbaPerformanceWarning
@@ -239,7 +240,7 @@ def _reader(fn: types.FunctionType, name: str) -> Reader | None:
 
 def _is_known(fn: types.FunctionType) -> bool:
     """Whether Numba knows a Python function as it is: NumPy's, or one of ours with a form."""
-    from .functions import KNOWN
+    from .forms import KNOWN
 
     return fn in KNOWN or fn.__module__.partition(".")[0] in ("numpy", "numba")
 

@@ -7,9 +7,7 @@ that no form takes is refused by Numba when it compiles.
 
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -17,90 +15,23 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import lower_builtin, overload, register_jitable
+from numba.extending import lower_builtin, register_jitable
 
 from .. import runtime
 from . import python_calls
-
-KNOWN: set[Any] = set()  # the helpers of the runtime, and functions of ours, that Numba knows
-
-
-def _form(helper: Any) -> Callable[[Any], Any]:
-    """A decorator: what chooses the form of a function from the types of its operands."""
-
-    def tell(choose: Any) -> Any:
-        @functools.wraps(choose)
-        def chosen(*args: Any, **kwargs: Any) -> Any:
-            return _bare(choose(*args, **kwargs))
-
-        if (helper.__module__ or "").startswith("tangentlike."):
-            KNOWN.add(helper)
-        overload(helper, strict=False)(_bare(chosen))
-        return choose
-
-    return tell
-
-
-def _body(helper: Any) -> Callable[[Any], Any]:
-    """A decorator: the form of a function for operands of all types."""
-
-    def tell(body: Any) -> Any:
-        @functools.wraps(body)
-        def choose(*_: Any, **__: Any) -> Any:
-            return body
-
-        _form(helper)(choose)
-        return body
-
-    return tell
-
-
-def _bare(fn: Any) -> Any:
-    """A function without annotations: Numba compares those of a choice and of what it chooses."""
-    for each in (fn, getattr(fn, "__wrapped__", None)):
-        if each is not None:
-            each.__annotations__ = {}
-    return fn
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (types.Number, types.Boolean))
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, types.Array)
-
-
-def _is_complex(x: Any) -> bool:
-    return isinstance(getattr(x, "dtype", x), types.Complex)
-
-
-def _floating(x: Any) -> Any:
-    """The dtype of the adjoint of an array or number of this type."""
-    dtype = getattr(x, "dtype", x)
-    inexact = isinstance(dtype, (types.Float, types.Complex))
-    return np.dtype(str(dtype)) if inexact else np.dtype(float)
-
-
-def _is_none(option: Any) -> bool:
-    """Whether an option is not given, or None."""
-    value = option.value if isinstance(option, types.Omitted) else option
-    return value is None or isinstance(value, types.NoneType)
-
-
-def _parts_of(key: Any) -> list[Any]:
-    """The types of the parts of an index."""
-    tuples: Any = types.BaseTuple
-    return [*key] if isinstance(key, tuples) else [key]
-
-
-def _literal(option: Any) -> Any:
-    """What the type of an option says of its value; None where only the run knows."""
-    option = getattr(option, "value", option)
-    if isinstance(option, types.BaseTuple):
-        parts = tuple(map(_literal, option))
-        return None if None in parts else parts
-    return getattr(option, "literal_value", option if isinstance(option, (int, tuple)) else None)
+from .forms import (
+    KNOWN,
+    bare,
+    body,
+    floating,
+    form,
+    is_array,
+    is_complex,
+    is_none,
+    is_number,
+    literal,
+    parts_of,
+)
 
 
 def _by_item(params: str, item: str, count: int) -> Any:
@@ -122,16 +53,16 @@ def _clipping(rank: int) -> Any:
 _CLIPPED = [_clipping(rank) for rank in range(1, 8)]
 
 
-@_form(runtime.unbroadcast)
+@form(runtime.unbroadcast)
 def _unbroadcast(g: Any, like: Any) -> Any:
-    real = not _is_complex(like)
-    if real and _is_complex(g):
+    real = not is_complex(like)
+    if real and is_complex(g):
         return lambda g, like: runtime.unbroadcast(g.real, like)
-    if _is_number(like):
-        return (lambda g, like: np.sum(g)) if _is_array(g) else (lambda g, like: g)
-    if not _is_array(like) or not _is_array(g):
+    if is_number(like):
+        return (lambda g, like: np.sum(g)) if is_array(g) else (lambda g, like: g)
+    if not is_array(like) or not is_array(g):
         return None
-    dtype, rank = _floating(like), like.ndim
+    dtype, rank = floating(like), like.ndim
     if g.ndim > rank:
         return lambda g, like: runtime.unbroadcast(np.sum(g, axis=0), like)
     if g.ndim < rank:
@@ -151,13 +82,13 @@ def _unbroadcast(g: Any, like: Any) -> Any:
     return summed
 
 
-@_form(runtime.broadcast_like)
+@form(runtime.broadcast_like)
 def _broadcast_like(g: Any, y: Any) -> Any:
-    if _is_number(y):
-        return (lambda g, y: g.real) if _is_complex(g) and not _is_complex(y) else lambda g, y: g
-    if not _is_array(y) or (_is_complex(g) and not _is_complex(y)):
+    if is_number(y):
+        return (lambda g, y: g.real) if is_complex(g) and not is_complex(y) else lambda g, y: g
+    if not is_array(y) or (is_complex(g) and not is_complex(y)):
         return None
-    dtype = _floating(y)
+    dtype = floating(y)
 
     def spread(g: Any, y: Any) -> Any:
         full = np.empty(y.shape, dtype)
@@ -167,22 +98,22 @@ def _broadcast_like(g: Any, y: Any) -> Any:
     return spread
 
 
-@_body(runtime.unreduce)
+@body(runtime.unreduce)
 def _unreduce(g: Any, like: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return runtime.broadcast_like(runtime.kept(g, axis, keepdims), like)
 
 
-@_form(runtime.kept)
+@form(runtime.kept)
 def _kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if _is_none(axis) or _literal(keepdims) is True:
+    if is_none(axis) or literal(keepdims) is True:
         return lambda g, axis=None, keepdims=False: g
     return lambda g, axis=None, keepdims=False: np.expand_dims(g, axis)
 
 
-@_form(runtime.zeros_like)
+@form(runtime.zeros_like)
 def _zeros_like(x: Any) -> Any:
-    dtype = _floating(x)
-    if _is_number(x):
+    dtype = floating(x)
+    if is_number(x):
         zero = dtype.type(0)
         return lambda x: zero
     if isinstance(x, types.List) and isinstance(x.dtype, types.BaseTuple):
@@ -194,46 +125,46 @@ def _zeros_like(x: Any) -> Any:
         return _by_item("x", "zeros_like(x[{k}])", len(x))
     if isinstance(x, types.DictType):
         return lambda x: {key: runtime.zeros_like(item) for key, item in x.items()}
-    return (lambda x: np.zeros(x.shape, dtype)) if _is_array(x) else None
+    return (lambda x: np.zeros(x.shape, dtype)) if is_array(x) else None
 
 
-@_form(runtime.ones_like)
+@form(runtime.ones_like)
 def _ones_like(x: Any) -> Any:
-    dtype = _floating(x)
-    if _is_number(x):
+    dtype = floating(x)
+    if is_number(x):
         one = dtype.type(1)
         return lambda x: one
-    return (lambda x: np.ones(x.shape, dtype)) if _is_array(x) else None
+    return (lambda x: np.ones(x.shape, dtype)) if is_array(x) else None
 
 
-@_form(runtime.scalar_seed)
+@form(runtime.scalar_seed)
 def _scalar_seed(y: Any) -> Any:
-    real = not _is_complex(y) and (_is_number(y) or (_is_array(y) and y.ndim == 0))
+    real = not is_complex(y) and (is_number(y) or (is_array(y) and y.ndim == 0))
     return _ones_like(y) if real else None
 
 
-@_form(runtime.require_scalar)
+@form(runtime.require_scalar)
 def _require_scalar(y: Any) -> Any:
     return (lambda y: None) if _scalar_seed(y) is not None else None
 
 
-@_form(runtime.require_real)
+@form(runtime.require_real)
 def _require_real(x: Any) -> Any:
-    return None if _is_complex(x) else lambda x: x
+    return None if is_complex(x) else lambda x: x
 
 
-@_form(runtime.require_floats)
+@form(runtime.require_floats)
 def _require_floats(x: Any, listed: Any = False) -> Any:
-    rounds = _is_array(x) and isinstance(x.dtype, (types.Integer, types.Boolean))
+    rounds = is_array(x) and isinstance(x.dtype, (types.Integer, types.Boolean))
     return None if rounds else lambda x, listed=False: None
 
 
-@_form(runtime.require_none)
+@form(runtime.require_none)
 def _require_none(x: Any) -> Any:
-    return (lambda x: None) if _is_none(x) else None
+    return (lambda x: None) if is_none(x) else None
 
 
-@_form(runtime.repeatable)
+@form(runtime.repeatable)
 def _repeatable(x: Any, asked: Any = False) -> Any:
     by_place = isinstance(x, (types.List, types.BaseTuple, types.Array))
     return (lambda x, asked=False: x) if by_place else None
@@ -254,11 +185,11 @@ def _extent(x):
 _surely_apart = python_calls.caller(runtime.require_apart, "ab")
 
 
-@_form(runtime.require_apart)
+@form(runtime.require_apart)
 def _require_apart(a: Any, b: Any) -> Any:
-    if _is_number(a) or _is_number(b):
+    if is_number(a) or is_number(b):
         return lambda a, b: None
-    if not _is_array(a) or not _is_array(b):
+    if not is_array(a) or not is_array(b):
         return None
 
     def apart(a: Any, b: Any) -> Any:
@@ -269,64 +200,64 @@ def _require_apart(a: Any, b: Any) -> Any:
     return apart
 
 
-@_form(runtime.conj)
+@form(runtime.conj)
 def _conj(x: Any) -> Any:
-    return (lambda x: np.conj(x)) if _is_complex(x) else lambda x: x
+    return (lambda x: np.conj(x)) if is_complex(x) else lambda x: x
 
 
-@_form(runtime.adjoint_of_real)
+@form(runtime.adjoint_of_real)
 def _adjoint_of_real(g: Any, like: Any) -> Any:
-    if _is_complex(g):
+    if is_complex(g):
         return lambda g, like: runtime.adjoint_of_real(g.real, like)
-    return (lambda g, like: g + 0j) if _is_complex(like) else lambda g, like: g
+    return (lambda g, like: g + 0j) if is_complex(like) else lambda g, like: g
 
 
-@_form(runtime.adjoint_of_imag)
+@form(runtime.adjoint_of_imag)
 def _adjoint_of_imag(g: Any, like: Any) -> Any:
-    if _is_complex(g):
+    if is_complex(g):
         return lambda g, like: runtime.adjoint_of_imag(g.real, like)
-    return (lambda g, like: 1j * g) if _is_complex(like) else lambda g, like: 0.0 * g
+    return (lambda g, like: 1j * g) if is_complex(like) else lambda g, like: 0.0 * g
 
 
-@_form(runtime.uncast)
+@form(runtime.uncast)
 def _uncast(g: Any, dtype: Any) -> Any:
     return lambda g, dtype: g
 
 
-@_form(runtime.cast_like)
+@form(runtime.cast_like)
 def _cast_like(g: Any, like: Any) -> Any:
-    dtype = _floating(like)
-    if _is_complex(g) and not _is_complex(like):
+    dtype = floating(like)
+    if is_complex(g) and not is_complex(like):
         return lambda g, like: runtime.cast_like(g.real, like)
-    if _is_array(g) and g.dtype != getattr(like, "dtype", None):
+    if is_array(g) and g.dtype != getattr(like, "dtype", None):
         return lambda g, like: g.astype(dtype)
     return lambda g, like: g
 
 
-@_form(runtime.nest_like)
+@form(runtime.nest_like)
 def _nest_like(g: Any, nested: Any) -> Any:
-    if isinstance(nested, types.List) and _is_array(g):
+    if isinstance(nested, types.List) and is_array(g):
         return lambda g, nested: [runtime.nest_like(g[i], x) for i, x in enumerate(nested)]
-    return _cast_like(g, nested) if _is_array(nested) or _is_number(nested) else None
+    return _cast_like(g, nested) if is_array(nested) or is_number(nested) else None
 
 
-@_form(runtime.reshape_like)
+@form(runtime.reshape_like)
 def _reshape_like(g: Any, like: Any) -> Any:
-    if _is_number(like):
-        return (lambda g, like: g.flat[0]) if _is_array(g) else lambda g, like: g
+    if is_number(like):
+        return (lambda g, like: g.flat[0]) if is_array(g) else lambda g, like: g
     return lambda g, like: np.ascontiguousarray(g).reshape(like.shape)
 
 
-@_form(runtime.copy)
+@form(runtime.copy)
 def _copy(x: Any) -> Any:
-    if _is_number(x):
+    if is_number(x):
         return lambda x: x
     if isinstance(x, types.BaseTuple):
         return _by_item("x", "copy(x[{k}])", len(x))
-    return (lambda x: x.copy()) if _is_array(x) else None
+    return (lambda x: x.copy()) if is_array(x) else None
 
 
-@_form(runtime.accumulate)
+@form(runtime.accumulate)
 def _accumulate(a: Any, b: Any) -> Any:
     if isinstance(a, types.BaseTuple) and isinstance(b, (types.BaseTuple, types.List)):
         return _by_item("a, b", "accumulate(a[{k}], b[{k}])", len(a))
@@ -338,7 +269,7 @@ def _accumulate(a: Any, b: Any) -> Any:
     return lambda a, b: [runtime.accumulate(a[k], b[k]) for k in range(len(a))]
 
 
-@_form(runtime.add_at)
+@form(runtime.add_at)
 def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
     if isinstance(x_bar, (types.List, types.DictType)) and isinstance(key, types.Integer):
 
@@ -347,12 +278,12 @@ def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
             return x_bar
 
         return item
-    if not _is_array(x_bar):
+    if not is_array(x_bar):
         return None
-    vector = _is_array(key) and key.ndim == 1
+    vector = is_array(key) and key.ndim == 1
     mask = vector and isinstance(key.dtype, types.Boolean)
     basic = (types.Integer, types.SliceType, types.EllipsisType)
-    if mask or all(isinstance(part, basic) for part in _parts_of(key)):
+    if mask or all(isinstance(part, basic) for part in parts_of(key)):
 
         def once(x_bar: Any, key: Any, g: Any) -> Any:
             x_bar[key] += g
@@ -361,7 +292,7 @@ def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
         return once
     if not vector:
         return None
-    by_row = _is_array(g) and g.ndim == x_bar.ndim
+    by_row = is_array(g) and g.ndim == x_bar.ndim
 
     def rows(x_bar: Any, key: Any, g: Any) -> Any:
         for place in range(len(key)):
@@ -376,10 +307,10 @@ def _add_at(x_bar: Any, key: Any, g: Any) -> Any:
     return rows if by_row else alike
 
 
-@_form(runtime.survivors)
+@form(runtime.survivors)
 def _survivors(a: Any, key: Any) -> Any:
-    parts = _parts_of(key)
-    if not any(_is_array(part) and isinstance(part.dtype, types.Integer) for part in parts):
+    parts = parts_of(key)
+    if not any(is_array(part) and isinstance(part.dtype, types.Integer) for part in parts):
         return lambda a, key: 1.0
     if len(parts) > 1 or key.ndim > 1:
         return None
@@ -400,19 +331,19 @@ def _survivors(a: Any, key: Any) -> Any:
 # Adjoints of products, of factors and of sums that run along an axis.
 
 
-@_form(runtime.swap_last)
+@form(runtime.swap_last)
 def _swap_last(x: Any) -> Any:
-    if not _is_array(x) or x.ndim < 2:
+    if not is_array(x) or x.ndim < 2:
         return lambda x: x
     return (lambda x: x.T) if x.ndim == 2 else lambda x: np.swapaxes(x, -1, -2)
 
 
-@_body(runtime.adjoint_matrix)
+@body(runtime.adjoint_matrix)
 def _adjoint_matrix(x: Any) -> Any:
     return runtime.conj(runtime.swap_last(x))
 
 
-@_form(runtime.matmul_bar_a)
+@form(runtime.matmul_bar_a)
 def _matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
     match getattr(a, "ndim", 0), getattr(b, "ndim", 0):
         case (2, 2):
@@ -426,7 +357,7 @@ def _matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
     return None
 
 
-@_form(runtime.matmul_bar_b)
+@form(runtime.matmul_bar_b)
 def _matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     match getattr(a, "ndim", 0), getattr(b, "ndim", 0):
         case (2, 2 | 1):
@@ -438,25 +369,25 @@ def _matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     return None
 
 
-_form(runtime.dot_bar_a)(_matmul_bar_a)
-_form(runtime.dot_bar_b)(_matmul_bar_b)
+form(runtime.dot_bar_a)(_matmul_bar_a)
+form(runtime.dot_bar_b)(_matmul_bar_b)
 
 
-@_form(np.vdot)
+@form(np.vdot)
 def _vdot(a: Any, b: Any) -> Any:
     if getattr(a, "ndim", 0) == getattr(b, "ndim", 0) > 1:  # (of vectors Numba has it)
         return lambda a, b: np.sum(runtime.conj(a) * b)
     return None
 
 
-@_form(runtime.undiag)
+@form(runtime.undiag)
 def _undiag(g: Any, v: Any, k: Any = 0) -> Any:
-    if _is_array(v) and v.ndim == 1:
+    if is_array(v) and v.ndim == 1:
         return lambda g, v, k=0: np.diag(g, k)
     return lambda g, v, k=0: runtime.undiagonal(g, v, k)
 
 
-@_body(runtime.undiagonal)
+@body(runtime.undiagonal)
 def _undiagonal(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     total = np.zeros(like.shape, g.dtype)
     for place in range(len(g)):
@@ -464,7 +395,7 @@ def _undiagonal(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any =
     return total
 
 
-@_body(runtime.untrace)
+@body(runtime.untrace)
 def _untrace(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     total = np.zeros(like.shape)
     for place in range(min(like.shape[0] + min(offset, 0), like.shape[1] - max(offset, 0))):
@@ -472,14 +403,14 @@ def _untrace(g: Any, like: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1)
     return total
 
 
-@_body(runtime.transposed_inverse)
+@body(runtime.transposed_inverse)
 def _transposed_inverse(x: Any) -> Any:
     return runtime.adjoint_matrix(np.linalg.inv(x))
 
 
-@_form(runtime.uncumprod)
+@form(runtime.uncumprod)
 def _uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
-    if not _is_array(x) or x.ndim != 1:
+    if not is_array(x) or x.ndim != 1:
         return None
 
     def by_entry(g: Any, x: Any, axis: Any = None) -> Any:
@@ -494,19 +425,19 @@ def _uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
     return by_entry
 
 
-@_form(runtime.solve_bar_a)
+@form(runtime.solve_bar_a)
 def _solve_bar_a(b_bar: Any, y: Any, a: Any, b: Any) -> Any:
-    if not _is_array(y) or not _is_array(a) or a.ndim != 2:
+    if not is_array(y) or not is_array(a) or a.ndim != 2:
         return None
     if y.ndim == 1:
         return lambda b_bar, y, a, b: -np.outer(b_bar, runtime.conj(y))
     return lambda b_bar, y, a, b: -(b_bar @ runtime.conj(y).T)
 
 
-@_form(runtime.untake)
+@form(runtime.untake)
 def _untake(g: Any, like: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
-    plain = isinstance(mode, (types.Omitted, str)) or _literal(mode) == "raise"
-    known = _is_array(like) and like.ndim == 1 and _is_array(indices) and indices.ndim == 1
+    plain = isinstance(mode, (types.Omitted, str)) or literal(mode) == "raise"
+    known = is_array(like) and like.ndim == 1 and is_array(indices) and indices.ndim == 1
     if not plain or not known:
         return None
     return lambda g, like, indices, axis=None, mode="raise": runtime.add_at(
@@ -522,11 +453,11 @@ def _slope_at(x, xp, fp):
     return (fp[k + 1] - fp[k]) / (xp[k + 1] - xp[k])
 
 
-@_form(runtime.interp_slope)
+@form(runtime.interp_slope)
 def _interp_slope(x: Any, xp: Any, fp: Any) -> Any:
-    if not _is_array(xp) or not _is_array(fp):
+    if not is_array(xp) or not is_array(fp):
         return None
-    if _is_number(x):
+    if is_number(x):
         return lambda x, xp, fp: _slope_at(x, xp, fp)
 
     def each(x: Any, xp: Any, fp: Any) -> Any:
@@ -538,10 +469,10 @@ def _interp_slope(x: Any, xp: Any, fp: Any) -> Any:
     return each
 
 
-@_form(runtime.extremum_share)
+@form(runtime.extremum_share)
 def _extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
-    which, everywhere = _literal(axis), where is True or isinstance(where, types.Omitted)
-    if not _is_array(x) or not everywhere or (which is None and not _is_none(axis)):
+    which, everywhere = literal(axis), where is True or isinstance(where, types.Omitted)
+    if not is_array(x) or not everywhere or (which is None and not is_none(axis)):
         return None
     if which is None:
 
@@ -558,9 +489,9 @@ def _extremum_share(x: Any, y: Any, axis: Any = None, where: Any = True) -> Any:
     return along
 
 
-@_form(runtime.uncumsum)
+@form(runtime.uncumsum)
 def _uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
-    if not _is_array(g) or g.ndim != 1 or not _is_array(like) or like.ndim != 1:
+    if not is_array(g) or g.ndim != 1 or not is_array(like) or like.ndim != 1:
         return None
     return lambda g, like, axis=None: np.cumsum(g[::-1])[::-1]
 
@@ -577,7 +508,7 @@ def _place_of_rank(flat, ordered, rank):
     return rank
 
 
-@_form(runtime.quantile_weights)
+@form(runtime.quantile_weights)
 def _quantile_weights(
     x: Any,
     q: Any,
@@ -588,9 +519,9 @@ def _quantile_weights(
 ) -> Any:
     given = (method, "linear"), (skip_nan, False)
     plain = all(getattr(option, "value", option) == usual for option, usual in given)
-    if not (_is_array(x) and _is_number(q) and _is_none(axis) and _is_none(weights) and plain):
+    if not (is_array(x) and is_number(q) and is_none(axis) and is_none(weights) and plain):
         return None
-    dtype = _floating(x)
+    dtype = floating(x)
 
     def of_level(
         x: Any,
@@ -610,36 +541,36 @@ def _quantile_weights(
     return of_level
 
 
-@_form(runtime.quantile_bar)
+@form(runtime.quantile_bar)
 def _quantile_bar(y_bar: Any, weights: Any, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    plain = getattr(keepdims, "value", keepdims) is False and _is_none(axis)
-    if not (plain and _is_array(x) and _is_array(weights) and weights.ndim == x.ndim):
+    plain = getattr(keepdims, "value", keepdims) is False and is_none(axis)
+    if not (plain and is_array(x) and is_array(weights) and weights.ndim == x.ndim):
         return None
     return lambda y_bar, weights, x, axis=None, keepdims=False: weights * y_bar
 
 
-@_form(runtime.hstack_axis)
+@form(runtime.hstack_axis)
 def _hstack_axis(parts: Any) -> Any:
     kinds = getattr(parts, "types", None) or [getattr(parts, "dtype", None)]
     axis = 1 if getattr(kinds[0], "ndim", 0) > 1 else 0
     return lambda parts: axis
 
 
-@_form(runtime.flat_view)
+@form(runtime.flat_view)
 def _flat_view(a: Any) -> Any:
-    return (lambda a: a.ravel()) if _is_array(a) and a.layout == "C" else None
+    return (lambda a: a.ravel()) if is_array(a) and a.layout == "C" else None
 
 
-@_form(runtime.inverse_axes)
+@form(runtime.inverse_axes)
 def _inverse_axes(axes: Any) -> Any:
-    made = _literal(axes)
+    made = literal(axes)
     made = runtime.inverse_axes(made) if isinstance(made, tuple) else None
-    return (lambda axes: made) if made or _is_none(axes) else None
+    return (lambda axes: made) if made or is_none(axes) else None
 
 
-@_form(runtime.cov_count)
+@form(runtime.cov_count)
 def _cov_count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
-    last = _is_array(m) and m.ndim == 1
+    last = is_array(m) and m.ndim == 1
 
     def count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
         return (m.shape[-1] if rowvar or last else m.shape[0]) - (0 if bias else 1)
@@ -647,7 +578,7 @@ def _cov_count(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
     def stated(m: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
         return (m.shape[-1] if rowvar or last else m.shape[0]) - ddof
 
-    return count if _is_none(ddof) else stated
+    return count if is_none(ddof) else stated
 
 
 # --------------------------------------------------------------------------------------------------
@@ -727,14 +658,14 @@ def _entries(kernel: Any) -> Any:
 
 
 for _helper, _kernel in _KERNELS.items():
-    _body(_helper)(_entries(_kernel))
+    body(_helper)(_entries(_kernel))
 
 
 # --------------------------------------------------------------------------------------------------
 # Functions of Python and NumPy.
 
 
-@_form(reversed)
+@form(reversed)
 def _reversed(rounds: Any) -> Any:
     if isinstance(rounds, types.RangeType):
 
@@ -748,7 +679,7 @@ def _reversed(rounds: Any) -> Any:
     return None
 
 
-@_form(operator.getitem)
+@form(operator.getitem)
 def _getitem(rounds: Any, key: Any) -> Any:
     if not isinstance(rounds, types.RangeType) or not isinstance(key, types.SliceType):
         return None
@@ -772,11 +703,11 @@ def _reduction(function: Any, reduced: Any = None, one_by_one: bool = True) -> N
     these may be reduced one by one, and for results that keep the axes."""
 
     def choose(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-        which, kept = _literal(axis), _literal(keepdims) is True
-        if kept and _is_array(a) and _is_none(axis):
+        which, kept = literal(axis), literal(keepdims) is True
+        if kept and is_array(a) and is_none(axis):
             ones = (1,) * a.ndim
             return lambda a, axis=None, keepdims=False: np.full(ones, function(a))
-        if not _is_array(a) or isinstance(which, bool) or which is None:
+        if not is_array(a) or isinstance(which, bool) or which is None:
             return None
         if isinstance(which, int):
             return along(a.ndim, which % a.ndim, kept)
@@ -803,7 +734,7 @@ def _reduction(function: Any, reduced: Any = None, one_by_one: bool = True) -> N
             )
         return None if reduced is None else lambda a, axis=None, keepdims=False: reduced(a, which)
 
-    _form(function)(choose)
+    form(function)(choose)
 
 
 def _folding(of_rows: Any) -> Any:
@@ -817,7 +748,7 @@ def _folding(of_rows: Any) -> Any:
             found = of_two(found, rows[place])
         return found
 
-    return register_jitable(_bare(fold))
+    return register_jitable(bare(fold))
 
 
 @register_jitable
@@ -845,13 +776,13 @@ _reduction(np.min, _folding(lambda a, b: np.minimum(a, b)))
 _reduction(np.prod, _folding(lambda a, b: a * b))
 
 
-@_form(np.expand_dims)
+@form(np.expand_dims)
 def _expand_dims(a: Any, axis: Any) -> Any:
-    axes = _literal(axis)
-    if _is_number(a) and axes is not None:
+    axes = literal(axis)
+    if is_number(a) and axes is not None:
         shape = (1,) * (len(axes) if isinstance(axes, tuple) else 1)
         return lambda a, axis: np.full(shape, a)
-    if not _is_array(a) or not isinstance(axes, tuple):
+    if not is_array(a) or not isinstance(axes, tuple):
         return None
     rank = a.ndim + len(axes)
     first, *others = sorted(n % rank for n in axes)
@@ -861,10 +792,10 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return lambda a, axis: np.expand_dims(np.expand_dims(a, first), rest)
 
 
-@_form(np.roll)
+@form(np.roll)
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    which = _literal(axis)
-    if not _is_array(a) or not isinstance(which, int) or not isinstance(shift, types.Integer):
+    which = literal(axis)
+    if not is_array(a) or not isinstance(which, int) or not isinstance(shift, types.Integer):
         return None
 
     def along(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -879,7 +810,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _are_arrays(rows: Any) -> bool:
-    return isinstance(rows, (types.List, types.ListType)) and _is_array(rows.dtype)
+    return isinstance(rows, (types.List, types.ListType)) and is_array(rows.dtype)
 
 
 @register_jitable
@@ -903,15 +834,15 @@ def _joined(rows, axis):
     return np.moveaxis(made, 0, axis)
 
 
-@_form(np.array)
+@form(np.array)
 def _array(object: Any, dtype: Any = None) -> Any:
-    whole = _is_none(dtype) and _are_arrays(object)
+    whole = is_none(dtype) and _are_arrays(object)
     return (lambda object, dtype=None: _stacked(object)) if whole else None
 
 
-@_form(np.stack)
+@form(np.stack)
 def _stack(arrays: Any, axis: Any = 0) -> Any:
-    which = _literal(axis)
+    which = literal(axis)
     if not _are_arrays(arrays) or which is None:
         return None
     if which == 0:
@@ -919,17 +850,17 @@ def _stack(arrays: Any, axis: Any = 0) -> Any:
     return lambda arrays, axis=0: np.moveaxis(_stacked(arrays), 0, which)
 
 
-@_form(np.concatenate)
+@form(np.concatenate)
 def _concatenate(arrays: Any, axis: Any = 0) -> Any:
-    which = _literal(axis)
+    which = literal(axis)
     if not _are_arrays(arrays) or not isinstance(which, int):
         return None
     return lambda arrays, axis=0: _joined(arrays, which)
 
 
-@_form(np.full_like)
+@form(np.full_like)
 def _full_like(a: Any, fill_value: Any) -> Any:
-    if not _is_array(a) or not _is_array(fill_value):
+    if not is_array(a) or not is_array(fill_value):
         return None
 
     def filled(a: Any, fill_value: Any) -> Any:
@@ -940,26 +871,26 @@ def _full_like(a: Any, fill_value: Any) -> Any:
     return filled
 
 
-@_form(np.cross)
+@form(np.cross)
 def _cross(a: Any, b: Any, axis: Any = None) -> Any:
-    return (lambda a, b, axis=None: np.cross(a, b)) if _literal(axis) == -1 else None
+    return (lambda a, b, axis=None: np.cross(a, b)) if literal(axis) == -1 else None
 
 
-@_form(np.rot90)
+@form(np.rot90)
 def _rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
-    plain = not isinstance(axes, tuple) and _literal(axes) == (0, 1)
+    plain = not isinstance(axes, tuple) and literal(axes) == (0, 1)
     return (lambda m, k=1, axes=(0, 1): np.rot90(m, k)) if plain else None
 
 
-@_form(np.ndim)
+@form(np.ndim)
 def _ndim(a: Any) -> Any:
     rank = getattr(a, "ndim", 0)
-    return (lambda a: rank) if _is_array(a) or _is_number(a) else None
+    return (lambda a: rank) if is_array(a) or is_number(a) else None
 
 
-@_form(np.diagonal)
+@form(np.diagonal)
 def _diagonal(a: Any, offset: Any = 0) -> Any:
-    matrix = _is_array(a) and a.ndim == 2
+    matrix = is_array(a) and a.ndim == 2
     return (lambda a, offset=0: np.diag(a, offset)) if matrix else None
 
 

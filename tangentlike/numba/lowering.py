@@ -38,12 +38,20 @@ def lowered(
     """The functions as Numba takes them, each with `@compiled` above it; `scopes` are those that
     they are read in, and `facts` what is known of their parameters, by their names."""
     numba_module()
+    by_identity = any(map(_has_shadow, functions))  # (arrays stay the objects that they are)
     made = []
     for fn in tapes_in_lists(functions, facts, book):
-        fn = stacks_as_arrays(fn, facts[fn.name], book)
-        fn = short_arrays_as_loops(fn, facts[fn.name], book)
+        fn = stacks_as_arrays(fn, facts[fn.name], book, of_arrays=not by_identity)
+        if not by_identity:
+            fn = short_arrays_as_loops(fn, facts[fn.name], book)
         made.append(_Lowering(scopes[fn.name]).function(fn))
     return tuple(made)
+
+
+def _has_shadow(fn: ir.Function) -> bool:
+    """Whether a function makes the shadow in which adjoints are found by identity."""
+    parts = (part for stmt in ir.statements(fn.body) for part in ir.walk_statement(stmt))
+    return any(isinstance(part, ir.Ref) and part.obj is runtime.Shadow for part in parts)
 
 
 class _Lowering(ir.Rewriter):
@@ -98,7 +106,7 @@ def _call(
 
 def _refuse_unknown(stmt: ir.Stmt) -> None:
     """Refuse a helper of the runtime that Numba knows no form of."""
-    from .functions import KNOWN
+    from .forms import KNOWN
 
     for part in ir.walk_statement(stmt):
         if isinstance(part, ir.Ref) and isinstance(part.obj, (types.FunctionType, type)):

@@ -218,6 +218,10 @@ def _more_axes(parameter: str, count: int) -> Callable[..., Any]:
     return lambda **given: _adjoint(given[parameter], count)
 
 
+def _item(parameter: str, place: int) -> Callable[..., Any]:
+    return lambda **given: _adjoint(given[parameter][place])
+
+
 def _each(*parameters: str) -> Callable[..., Any]:
     return lambda **given: _adjoint(types.Tuple([given[name] for name in parameters]))
 
@@ -262,6 +266,7 @@ HELPERS: dict[str, str | Callable[..., Any]] = {
     "inverse_of_lower": "x",
     "lstsq_bar_a": "a",
     "lstsq_bar_b": "b",
+    "lstsq_residual_bar": _item("y", 1),
     "matrix_norm_slope": "x",
     "matrix_power_bar": "a",
     "matrix_power_dot": "a",

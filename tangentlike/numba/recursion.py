@@ -78,6 +78,11 @@ def tapes_in_lists(
         changed = group.changed()
         if changed is not None:
             made, numbered = changed, group.numbered
+    for at, fn in enumerate(made):
+        taped = taped_names(fn) or ()
+        if fn.name not in numbered and _none_where_not_bound(fn.body, taped):
+            samples = _Samples(fn, {}, made, numbered, facts, book)
+            made[at] = ir.with_body(fn, _typed(fn.body, taped, samples))
     return tuple(made)
 
 
@@ -218,12 +223,10 @@ class _Group:
         result, tape = end.value.items
         tapes = ir.Var(pair.tapes)
         place = ir.Call(_SUB, (ir.Call(ir.Ref("len", len), (tapes,)), ir.Const(1)))
-        block = ir.rewrite(tuple(rest), self._typed(pair))
-        lists = dict.fromkeys(self._empty_lists(pair))
-        made = (ir.Assign(name, ir.Display("list", ()), end.origin) for name in lists)
+        block = _typed(tuple(rest), taped_names(pair.fwd) or (), self._samples(pair.fwd))
         put = ir.Do(ir.Call(ir.Attribute(tapes, "append"), (tape,)), end.origin)
         returned = ir.Return(ir.Display("tuple", (result, place)), end.origin)
-        return self._given_lists(ir.with_body(pair.fwd, (*made, *block, put, returned)))
+        return self._given_lists(ir.with_body(pair.fwd, (*block, put, returned)))
 
     def _backward(self, pair: _Pair) -> ir.Function:
         """The backward function, which takes its tape from the list."""
@@ -236,30 +239,6 @@ class _Group:
     def _given_lists(self, fn: ir.Function) -> ir.Function:
         params = (*fn.params, *map(ir.Param, self.tapes))
         return dataclasses.replace(fn, params=params, empties=())
-
-    def _empty_lists(self, pair: _Pair) -> list[str]:
-        """Lists on a tape that only some calls fill."""
-        taped = taped_names(pair.fwd) or ()
-        assigned = (s for s in ir.statements(pair.fwd.body) if isinstance(s, ir.Assign))
-        none = {stmt.target for stmt in assigned if stmt.value == ir.Const(None)}
-        return [n for n in taped if n in none and _pushes(pair.fwd, n)]
-
-    def _typed(self, pair: _Pair) -> ir.StatementHook:
-        """What stands for statements that give None to what is on the tape."""
-        lists = set(self._empty_lists(pair))
-        taped = {*(taped_names(pair.fwd) or ())}
-        samples = self._samples(pair.fwd)
-
-        def typed(stmt: ir.Stmt) -> ir.Instead:
-            if isinstance(stmt, ir.Assign) and stmt.target in lists:
-                return ()  # (it is made at the beginning)
-            match stmt:
-                case ir.Assign(str(name), ir.Const(None)) if name in taped:
-                    value = samples.of_name(name)
-                    return None if value is None else ir.Assign(name, value, stmt.origin)
-            return None
-
-        return typed
 
     def _calling(self, fn: ir.Function) -> ir.Function:
         """A function whose calls hand the lists on."""
@@ -278,6 +257,33 @@ class _Group:
 
     def _samples(self, fn: ir.Function, given: Mapping[str, ir.Expr] | None = None) -> _Samples:
         return _Samples(fn, given or {}, self.functions, self.numbered, self.facts, self.book)
+
+
+def _none_where_not_bound(block: ir.Block, taped: Sequence[str | None]) -> list[str]:
+    """The names on a tape that some calls bind and others give None."""
+    assigned = (stmt for stmt in ir.statements(block) if isinstance(stmt, ir.Assign))
+    none = {stmt.target for stmt in assigned if stmt.value == ir.Const(None)}
+    return [name for name in dict.fromkeys(taped) if name is not None and name in none]
+
+
+def _typed(block: ir.Block, taped: Sequence[str | None], samples: _Samples) -> ir.Block:
+    """Statements of a forward function in which each name on the tape has one type: where it would
+    be None it is a zero, or an empty array or list."""
+    none = _none_where_not_bound(block, taped)
+    lists = [name for name in none if _pushes(samples.function, name)]
+
+    def typed(stmt: ir.Stmt) -> ir.Instead:
+        if isinstance(stmt, ir.Assign) and stmt.target in lists:
+            return ()  # (it is made at the beginning)
+        match stmt:
+            case ir.Assign(str(name), ir.Const(None)) if name in none:
+                value = samples.of_name(name)
+                return None if value is None else ir.Assign(name, value, stmt.origin)
+        return None
+
+    origin = ir.Origin(samples.function.place, "save")
+    made = (ir.Assign(name, ir.Display("list", ()), origin) for name in lists)
+    return (*made, *ir.rewrite(block, typed))
 
 
 def _given(fwd: ir.Function, caller: ir.Function) -> dict[str, ir.Expr]:

@@ -35,8 +35,11 @@ _DTYPES = {"float": (), "bool": ("bool_",), "complex": ("complex128",)}  # (as N
 _ZERO = ir.Const(0)
 
 
-def stacks_as_arrays(function: ir.Function, facts: Facts, book: RuleBook) -> ir.Function:
-    """The function with arrays for its stacks of numbers, where that can be.
+def stacks_as_arrays(
+    function: ir.Function, facts: Facts, book: RuleBook, of_arrays: bool = True
+) -> ir.Function:
+    """The function with arrays for its stacks of numbers, where that can be; and (`of_arrays`) of
+    arrays of a few numbers, of which it takes back others with the same entries.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -60,7 +63,7 @@ def stacks_as_arrays(function: ir.Function, facts: Facts, book: RuleBook) -> ir.
         h_bar = h_bar * s[i]
     return h_bar
     """
-    return _Arrays(function, facts, book).rewritten(function)
+    return _Arrays(function, facts, book, of_arrays).rewritten(function)
 
 
 @dataclass(frozen=True)
@@ -100,8 +103,10 @@ class _Arrays(ir.Rewriter):
     """`places`: of the stacks that go; `before`: the arrays that are made before a loop, by its
     id; `variables`: the names of loops' variables that had none."""
 
-    def __init__(self, function: ir.Function, facts: Facts, book: RuleBook) -> None:
-        self.facts, self.book = facts, book
+    def __init__(
+        self, function: ir.Function, facts: Facts, book: RuleBook, of_arrays: bool
+    ) -> None:
+        self.facts, self.book, self.of_arrays = facts, book, of_arrays
         self.index = fact(ProgramIndex, function)
         self.names = Names(all_names(function))
         self.kinds: Mapping[str, Kind] = {}
@@ -173,7 +178,7 @@ class _Arrays(ir.Rewriter):
         kind = self._kind(item)
         if kind.form == "number":
             return kind.dtype in _DTYPES
-        return is_short(kind) and not self._is_written(stack, item)
+        return self.of_arrays and is_short(kind) and not self._is_written(stack, item)
 
     def _is_written(self, stack: _Stack, item: ir.Expr) -> bool:
         """Whether an array that is saved may be written in place: then it is put back in place, in

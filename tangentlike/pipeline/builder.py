@@ -30,6 +30,7 @@ from ..ad.reverse.by_identity_functions import (
     IdentityCalls,
     IdentityPreparation,
     IdentityReverse,
+    callee_pair,
     identity_pair,
     refuse_writes_by_others,
 )
@@ -263,21 +264,7 @@ class Builder:
             )
             return (tangent_only(made) if request.mode == "change" else made,), written
         if request.mode in ("pair", "callee"):
-            names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
-            shared = function.param_names if request.writes else ()
-            primal, context = self._primal(lowered, request.wrt, given, tuple(shared))
-            with self.record.stage("derived") as run:
-                bare, both = request.mode == "callee", (names[0], names[1])
-                if self.reading.by_identity:
-                    seeded = None if request.writes else bare
-                    fwd, bwd = identity_pair(primal, context, both, seeded)
-                else:
-                    order = (request.wrt, ())
-                    found = reverse_pair(primal, context, both, order, bare, protect=True)
-                    fwd, bwd = found.fwd, found.bwd
-                    self._reversed[bwd.name] = found.transform
-                run.made = self._done((fwd, bwd), context, primal.active)
-                return run.made, primal.written
+            return self._asked_pair(lowered, request, given)
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
         primal, context = self._primal(lowered, request.wrt, given, shared=())
         with self.record.stage("derived") as run:
@@ -285,6 +272,30 @@ class Builder:
             made = reverse(transform, name, request.mode, request.bare, request.has_aux)
             self._reversed[name] = transform
             run.made = self._done((made,), context, primal.active)
+            return run.made, primal.written
+
+    def _asked_pair(
+        self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
+    ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
+        """The pair that is asked for, and what the function writes."""
+        function = lowered.function
+        fresh = self.callees.names.fresh
+        names = fresh(f"{function.name}_fwd"), fresh(f"{function.name}_bwd")
+        shared = function.param_names if request.writes else ()
+        primal, context = self._primal(lowered, request.wrt, given, tuple(shared))
+        with self.record.stage("derived") as run:
+            bare = request.mode == "callee"
+            if self.reading.by_identity and request.writes:  # (it is given the shadow alone)
+                callee = callee_pair(primal, context, names, named=False)
+                fwd, bwd = callee.fwd, callee.bwd
+            elif self.reading.by_identity:
+                fwd, bwd = identity_pair(primal, context, names, bare)
+            else:
+                order = (request.wrt, ())
+                found = reverse_pair(primal, context, names, order, bare, protect=True)
+                fwd, bwd = found.fwd, found.bwd
+                self._reversed[bwd.name] = found.transform
+            run.made = self._done((fwd, bwd), context, primal.active)
             return run.made, primal.written
 
     # ------------------------------------------------------------- what callees ask (Builder)
@@ -365,9 +376,11 @@ class Builder:
         pair.adjoints = pair.written = ()
         formals = request.lowered.function.param_names
         primal, context = self._primal(request.lowered, request.active, request.kinds, formals)
-        made = identity_pair(primal, context, (pair.fwd.text, pair.bwd.text))
+        names = (pair.fwd.text, pair.bwd.text)
+        made = callee_pair(primal, context, names, named=not pair.recursive)
+        pair.adjoints, pair.seeds = made.adjoints, made.seeds
         pair.result_active, pair.restores = False, True
-        return self._callee(request, made, context, primal.active)
+        return self._callee(request, (made.fwd, made.bwd), context, primal.active)
 
     def _callee(
         self,

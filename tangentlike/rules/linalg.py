@@ -107,7 +107,16 @@ def of_whole_rank(y, a, inverse):
     inverse_bar = 0
 
 
-@rule(np.linalg.lstsq, kind=_parts(None, None, None, None))
+def _lstsq(call, kind_of):
+    a, b = map(kind_of, call.args[:2])
+    known = a.rank == 2 and b.rank is not None
+    shape = (a.shape[1], *b.shape[1:]) if known else None
+    dtype = "float" if a.dtype == b.dtype == "float" else "?"
+    solution, row = Kind("array", dtype, shape), Kind("array", dtype, (None,))
+    return Kind("tuple", items=(solution, row, Kind("number", "int", ()), row))
+
+
+@rule(np.linalg.lstsq, kind=_lstsq)
 def lstsq(y, a, b, rcond=None):
     y_dot = lstsq_dot(a, b, y, a_dot, b_dot)
     a_bar = lstsq_bar_a(a, b, y[0], y_bar[0], lstsq_residual_bar(y, y_bar))

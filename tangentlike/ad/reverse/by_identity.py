@@ -839,16 +839,36 @@ class IdentityStatements(Statements):
             self.adjoints.out.append(self.context.check("require_array", (base,), origin, call.at))
 
     def _call(self, stmt: ir.Assign) -> None:
-        """`y, tape = g_fwd(a)` reversed: `g_bwd(tape, bars)`, which also restores what it wrote."""
+        """`y, tape = g_fwd(a, t)` reversed: `t_bar = g_bwd(tape, bars, y_bar)`, which also restores
+        what it wrote. (A function that only the run knows is given the shadow alone.)"""
         site: CallSite = self.calls[id(stmt)]
         adjoints = self.adjoints
+        arguments: list[ir.Expr] = [ir.Var(site.tape), ir.Var(adjoints.shared)]
+        arguments += (self._seed(site.result, path) for path in site.pair.seeds)
         for name in site.results:
             if adjoints.by_name(name) and name in adjoints.state:
-                adjoints.do("add", ir.Var(name), adjoints.bar(name))
+                if adjoints.bar(name) not in arguments:
+                    adjoints.do("add", ir.Var(name), adjoints.bar(name))
                 adjoints.state.pop(name)
-        call = ir.Call(site.pair.bwd, (ir.Var(site.tape), ir.Var(adjoints.shared)))
-        adjoints.out.append(ir.Do(call, adjoints.origin))
-        self.take_back(self.presence.touched(stmt))
+        call = ir.Call(site.pair.bwd, tuple(arguments))
+        adjoints.own(SHARED)  # (the callee may add to it)
+        self._returned(() if site.is_late else site.operands, call)
+        self.take_back(self.presence.touched(stmt) & site.others)
+
+    def _seed(self, result: ir.Target, path: tuple[int, ...]) -> ir.Expr:
+        """The adjoint of a number in the result of a call."""
+        while path and isinstance(result, tuple):
+            result, path = result[path[0]], path[1:]
+        assert isinstance(result, str)
+        if path or (result in self.active and not self.adjoints.by_name(result)):
+            item: ir.Expr = ir.Var(result)
+            for place in path:
+                item = ir.Index(item, ir.Const(place))
+            return self.adjoints.call("take", item)
+        if result not in self.adjoints.state:
+            return ir.Const(0.0)
+        self.adjoints.materialise(result)
+        return self.adjoints.bar(result)
 
 
 def _writes_into(call: ir.Call) -> bool:

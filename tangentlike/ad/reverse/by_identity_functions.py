@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -356,12 +356,29 @@ class IdentityReverse(Reverse):
         # (Adjoints are not undone: what is read of them are copies.)
         return () if shadow_method(getattr(stmt, "value", None)) else super()._written(stmt)
 
-    def seed_result(self, value: ir.Expr) -> list[ir.Stmt]:
-        """Take the adjoints of the numbers in the result of a callee."""
+    def seed_result(self, value: ir.Expr, given: Mapping[tuple[int, ...], str]) -> list[ir.Stmt]:
+        """The adjoints of the numbers in the result of a callee: parameters that are `given` for
+        some places there, of all others what the shadow holds."""
         _, out = self._begin()
-        numbers = self.sweep.statements.presence.numbers_in(value)
-        self.sweep.statements.take_back(numbers)
+        statements = self.sweep.statements
+        for path, seed in given.items():
+            name = _at(value, path)
+            assert isinstance(name, ir.Var)
+            self.adjoints.contribute(name.name, ir.Var(seed))
+        others = _without(value, given.keys())
+        statements.take_back(frozenset().union(*map(statements.presence.numbers_in, others)))
         return out
+
+    def numbers_by_name(self, value: ir.Expr) -> tuple[tuple[int, ...], ...]:
+        """Where numbers that carry derivatives are in a result, or what it is."""
+        items = value.items if isinstance(value, ir.Display) and value.form == "tuple" else ()
+        paths: list[tuple[int, ...]] = [(), *((k,) for k in range(len(items)))]
+        return tuple(path for path in paths if self.is_number(_at(value, path)))
+
+    def is_number(self, expr: ir.Expr) -> bool:
+        """Whether an expression is a name of a number that carries derivatives."""
+        named = isinstance(expr, ir.Var) and expr.name in self.primal.active
+        return named and self.context.kind_of(expr).form == "number"
 
     def result_adjoint(self, name: str) -> ir.Expr:
         return self.adjoints.bar(name)
@@ -389,43 +406,104 @@ class IdentityReverse(Reverse):
         return (*check, *(ir.Assign(p, ir.Call(helper, (ir.Var(p),)), origin) for p in params))
 
 
-def identity_pair(
-    primal: Primal, context: Context, names: tuple[str, str], bare: bool | None = None
-) -> tuple[ir.Function, ir.Function]:
-    """`f_fwd(...) -> (value, tape)` and, for a callee, `f_bwd(tape, bars)`: adjoints go in and out
-    through `bars`. With `bare` the pair is what is asked for: `f_bwd(tape, y_bar)` returns the
-    gradient (of a single argument by itself)."""
+def _at(value: ir.Expr, path: tuple[int, ...]) -> ir.Expr:
+    """What is at a place in a result."""
+    for place in path:
+        assert isinstance(value, ir.Display)
+        value = value.items[place]
+    return value
+
+
+def _without(value: ir.Expr, paths: Collection[tuple[int, ...]]) -> tuple[ir.Expr, ...]:
+    """What is in a result besides some places."""
+    if () in paths:
+        return ()
+    if not isinstance(value, ir.Display):
+        return (value,)
+    return tuple(item for k, item in enumerate(value.items) if (k,) not in paths)
+
+
+@dataclasses.dataclass(frozen=True)
+class CalleePair:
+    """The two functions of a callee: of the formals `adjoints` `bwd` returns the adjoints, and of
+    the numbers at `seeds` in the result it is given them."""
+
+    fwd: ir.Function
+    bwd: ir.Function
+    adjoints: tuple[str, ...]
+    seeds: tuple[tuple[int, ...], ...]
+
+
+def callee_pair(
+    primal: Primal, context: Context, names: tuple[str, str], named: bool
+) -> CalleePair:
+    """`f_fwd(t) -> (value, tape)` and `f_bwd(tape, bars, y_bar) -> t_bar`: the adjoints of numbers
+    go in and out by name (if `named`), all others through `bars`."""
     transform = IdentityReverse(primal, context)
-    result = transform.result
-    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    value = _value(transform)
     tape = context.names.fresh("tape")
-    formals = tuple(p for p in primal.function.param_names if p in primal.active)
-    returned: tuple[str, ...] = ()
-    if bare is None:
-        given = transform.adjoints.name_shadow()
-        transform.adjoints.zero(SHARED)  # (it is the caller's)
-        seeds = transform.seed_result(value)
-    else:
-        given = context.names.fresh(seed_name(value))
-        seeds = transform.seed(value, ir.Var(given))
-        formals, returned = (), primal.wrt
-    before, after = transform.run(seeds, returned, formals)
+    bars = transform.adjoints.name_shadow()
+    transform.adjoints.zero(SHARED)  # (it is the caller's)
+    seeds = dict[tuple[int, ...], str]()
+    for path in transform.numbers_by_name(value) if named else ():
+        seeds[path] = context.names.fresh(seed_name(_at(value, path)))
+    numbers = (p for p in primal.function.param_names if transform.is_number(ir.Var(p)))
+    returned = tuple(numbers) if named else ()
+    seeded = transform.seed_result(value, seeds)
+    given = (tape, bars, *seeds.values())
+    fwd, bwd = _two_functions(transform, names, value, given, seeded, returned)
+    shadows = (bars, *bwd.shadows)
+    return CalleePair(fwd, dataclasses.replace(bwd, shadows=shadows), returned, tuple(seeds))
+
+
+def identity_pair(
+    primal: Primal, context: Context, names: tuple[str, str], bare: bool
+) -> tuple[ir.Function, ir.Function]:
+    """`f_fwd(...) -> (value, tape)` and `f_bwd(tape, y_bar)`, which returns the gradient (with
+    `bare` that of a single argument by itself)."""
+    transform = IdentityReverse(primal, context)
+    value = _value(transform)
+    given = context.names.fresh("tape"), context.names.fresh(seed_name(value))
+    seeded = transform.seed(value, ir.Var(given[1]))
+    fwd, bwd = _two_functions(transform, names, value, given, seeded, primal.wrt, bare)
+    return ir.with_body(fwd, (*transform.protect(), *fwd.body)), bwd
+
+
+def _value(transform: Reverse) -> ir.Expr:
+    """What a function returns."""
+    result = transform.result
+    return result.value if result is not None and result.value is not None else ir.Const(None)
+
+
+def _two_functions(
+    transform: IdentityReverse,
+    names: tuple[str, str],
+    value: ir.Expr,
+    given: tuple[str, ...],
+    seeds: list[ir.Stmt],
+    returned: tuple[str, ...],
+    bare: bool | None = None,
+) -> tuple[ir.Function, ir.Function]:
+    """The forward and the backward function of what is given a tape and adjoints, and returns those
+    of some formals (`bare`: of a single one by itself; None: it is a callee, whose other formals
+    have theirs in the shadow)."""
+    primal, result = transform.primal, transform.result
+    held = (p for p in primal.function.param_names if p in primal.active and p not in returned)
+    before, after = transform.run(seeds, returned, tuple(held) if bare is None else ())
     origin = ir.Origin(primal.function.place, "adjoint")
-    taped = taped_names(after, before, primal, {tape, given})
-    unpack = unpack_tape(tape, taped, origin)
+    taped = taped_names(after, before, primal, {*given})
+    unpack = unpack_tape(given[0], taped, origin)
     end = ir.Return(
         ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
         result.origin if result is not None else origin,
     )
-    head = () if bare is None else transform.protect()
-    before = (*head, *bind_everywhere(before, taped, primal))
+    before = bind_everywhere(before, taped, primal)
     fwd = dataclasses.replace(primal.function, name=names[0], body=(*before, end))
     bars = tuple(map(transform.result_adjoint, returned))
-    answer = ir.Return(None if bare is None else bundle(bars, bare), origin)
-    params = (ir.Param(tape), ir.Param(given))
-    body = (*unpack, *after, answer)
+    nothing = bare is None and not bars
+    answer = ir.Return(None if nothing else bundle(bars, bare is not False), origin)
     recorded = shadow_names(primal.function).intersection(taped)
-    shadows = (*((given,) if bare is None else ()), *sorted(recorded))
-    place = primal.function.place
-    bwd = ir.Function(names[1], params, body, place, empties=(tape,), shadows=shadows)
+    body, params = (*unpack, *after, answer), tuple(map(ir.Param, given))
+    place, shadows = primal.function.place, tuple(sorted(recorded))
+    bwd = ir.Function(names[1], params, body, place, empties=given[:1], shadows=shadows)
     return fwd, bwd

@@ -281,6 +281,7 @@ class CallConversion(ir.Rewriter):
         else:
             result = stmt.target
         new = ir.Assign((result, tape), dataclasses.replace(call, fn=pair.fwd), stmt.origin)
+        others = (ir.names_in(given) for f, given in actuals.items() if f not in pair.adjoints)
         self.sites[id(new)] = CallSite(
             pair,
             result,
@@ -288,6 +289,7 @@ class CallConversion(ir.Rewriter):
             tuple(_name(actuals[f]) for f in pair.adjoints),
             tuple(_name(actuals[f]) for f in pair.written),
             self._changed(call, pair),
+            frozenset().union(*others),
         )
         return new
 

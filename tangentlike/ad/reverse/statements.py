@@ -599,22 +599,27 @@ class Statements:
         call = ir.Call(site.pair.bwd, tuple(arguments))
         for name in site.results:
             adjoints.state.pop(name, None)
-        if not site.operands:
+        self._returned(site.operands, call)
+
+    def _returned(self, operands: tuple[str, ...], call: ir.Call) -> None:
+        """Contribute what a backward function returns to the names that its callers gave."""
+        adjoints = self.adjoints
+        if not operands:
             adjoints.out.append(ir.Do(call, adjoints.origin))
             return
-        own = [n for n in site.operands if adjoints.aliases.has_variable(n)]
+        own = [n for n in operands if adjoints.aliases.has_variable(n)]
         direct = [n for n in own if not adjoints.present(n) and own.count(n) == 1]
         parts = [
             adjoints.bar(n).name if n in direct else self.context.names.fresh(f"{n}_part")
-            for n in site.operands
+            for n in operands
         ]
         # (A loop is gone through more than once: the numbers of names that are not used are free.)
         self.context.temporaries.update(
-            p for n, p in zip(site.operands, parts, strict=True) if n not in direct
+            p for n, p in zip(operands, parts, strict=True) if n not in direct
         )
         target: ir.Target = tuple(parts) if len(parts) > 1 else parts[0]
         adjoints.out.append(ir.Assign(target, call, adjoints.origin))
-        for name, part in zip(site.operands, parts, strict=True):
+        for name, part in zip(operands, parts, strict=True):
             if name in direct:
                 adjoints.state[name] = BORROWED
             else:

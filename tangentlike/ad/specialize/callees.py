@@ -143,7 +143,8 @@ class Pair:
     value when there is one); `written`: formals whose adjoint buffers it is passed; `restores`:
     `g_bwd` may give earlier entries to what `g_fwd` returned; `recursive`: it was asked for while
     it was being made, so its shape cannot change any more; `unseen`: written formals whose
-    entries `g_bwd` does not read."""
+    entries `g_bwd` does not read; `seeds`: where numbers are in the result whose adjoints `g_bwd`
+    is given by name, besides the shadow in which it finds all others."""
 
     fwd: ir.Ref
     bwd: ir.Ref
@@ -153,6 +154,7 @@ class Pair:
     restores: bool = True
     recursive: bool = False
     unseen: frozenset[str] = frozenset()
+    seeds: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class CallSite:
 
     `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`;
     `changed` are names it writes as well, which carry no derivative: the caller restores them.
+    `others` are the names in what it gives for other formals than `pair.adjoints`.
     """
 
     pair: Pair
@@ -169,6 +172,7 @@ class CallSite:
     operands: tuple[str, ...]
     written: tuple[str, ...]
     changed: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
 
     @property
     def is_late(self) -> bool:

@@ -69,4 +69,5 @@ def late_pair(
     operands = tuple(e.name for e in (arguments[p] for p in places) if isinstance(e, ir.Var))
     # (They are names of this function, where a pair that is known is two functions.)
     pair = Pair(ir.Var(fwd), ir.Var(bwd), adjoints=operands)  # type: ignore[arg-type]
-    return (made, new), CallSite(pair, stmt.target, tape, operands, ())
+    others = frozenset().union(*map(ir.names_in, arguments.values()))
+    return (made, new), CallSite(pair, stmt.target, tape, operands, (), others=others)
