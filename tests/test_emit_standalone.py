@@ -708,3 +708,28 @@ def leaves_of(tree: Any) -> list[float]:
         return [entry for part in tree for entry in leaves_of(part)]
     assert not np.iscomplexobj(tree)
     return [float(entry) for entry in np.ravel(tree)]
+
+
+def test_functions_of_yours_that_are_named_as_pythons_are_not_those_of_the_helpers(tmp_path):
+    """(The helpers counted axes by the `range` of the file.)"""
+    text = """
+import numpy as np
+from numpy import any
+def range(n): return [0, 2]
+def f(x, s):
+    r = 0.0
+    for i in range(4):
+        r = r + x[i] * s
+    return r if any(x > 0.0) else r * 2.0
+"""
+    path = tmp_path / "shadowing.py"
+    path.write_text(text)
+    namespace: dict[str, Any] = {"__name__": "shadowing"}
+    exec(compile(text, str(path), "exec"), namespace)
+    gradient = tl.grad(namespace["f"], (0, 1))
+    made: dict[str, Any] = {}
+    exec(gradient.__tangentlike__.derive().standalone(), made)
+    x = np.array([0.5, 1.0, 2.0])
+    for found, expected in zip(made["f_grad"](x, 0.3), gradient(x, 0.3), strict=True):
+        np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(gradient(x, 0.3)[0], [0.3, 0.0, 0.3])

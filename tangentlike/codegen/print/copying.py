@@ -32,13 +32,14 @@ _OURS = __name__.partition(".")[0] + "."
 class Piece:
     """A definition as text, and the names it takes from its surroundings: name to object.
 
-    `types` are names that only annotations use.
+    `types` are names that only annotations use, `pythons` those of Python's own.
     """
 
     text: str
     needs: Mapping[str, Any]
     types: Mapping[str, Any]
     annotated: bool
+    pythons: Mapping[str, Any]
 
 
 def home(obj: Any) -> tuple[str, str] | None:
@@ -127,7 +128,10 @@ def piece(text: str, visible: Mapping[str, Any]) -> Piece:
     needs = {n: visible[n] for n in names.read if n in visible and n not in bound}
     only_types = [n for n in names.annotations if n in visible and n not in needs]
     needs = {n: o for n, o in needs.items() if getattr(builtins, n, _MISSING) is not o}
-    return Piece(text, needs, {n: visible[n] for n in only_types}, bool(names.annotations))
+    unseen = {*names.read} - bound - needs.keys()
+    pythons = {n: getattr(builtins, n) for n in sorted(unseen) if hasattr(builtins, n)}
+    types_needed = {n: visible[n] for n in only_types}
+    return Piece(text, needs, types_needed, bool(names.annotations), pythons)
 
 
 def brief(text: str) -> str:

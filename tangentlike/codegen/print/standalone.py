@@ -7,6 +7,7 @@ otherwise this refuses.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 import types
@@ -95,7 +96,14 @@ class _Collection:
         above = [ref for fn in module.functions for ref in fn.decorators]
         self.compiler = above[0].obj if above and isinstance(above[0], ir.Ref) else None
         local = set().union(*(local_names(fn) for fn in module.functions))
-        self.file_names = Names(sorted({*local, *bindings, *(f.name for f in module.functions)}))
+        bound = {*bindings, *(f.name for f in module.functions)}
+        # Names of Python's that mean something else here: copies ask for these by another name.
+        self.hidden = {
+            name
+            for name in bound & vars(builtins).keys()
+            if name not in bindings or bindings[name].obj is not getattr(builtins, name)
+        }
+        self.file_names = Names(sorted({*local, *bound, *vars(builtins)}))
         every = (part for fn in module.functions for s in fn.body for part in ir.walk_statement(s))
         self.goes_back = any(isinstance(part, ir.Ref) and part.obj is reversed for part in every)
         self.names = {
@@ -206,7 +214,8 @@ class _Collection:
         """Add a definition, below everything that it needs."""
         self.annotated |= piece.annotated
         changed = {own: name} if own != name else {}
-        for needed, obj in piece.needs.items():
+        hidden = {n: obj for n, obj in piece.pythons.items() if n in self.hidden}
+        for needed, obj in (*piece.needs.items(), *hidden.items()):
             given = name if needed == own else self.name_for(needed, obj)
             if given != needed:
                 changed[needed] = given
