@@ -237,3 +237,39 @@ def test_a_mask_ends_where_it_should(fn: Callable[[np.ndarray], float]) -> None:
     for found in (gradient, tangents):
         seen = ~np.isnan(found)
         agree([found[seen]], [expected[seen]])
+
+
+WITHOUT_NAN = {
+    "nansum": lambda v: np.nansum(v),
+    "nanmean of rows": lambda v: np.nanmean(v * np.array([[1.0], [2.0]]), axis=1).sum(),
+    "nanstd": lambda v: np.nanstd(v),
+    "nanprod": lambda v: np.nanprod(v),
+    "nanmax": lambda v: np.nanmax(v),
+    "nanmedian": lambda v: np.nanmedian(v),
+    "nanquantile": lambda v: np.nanquantile(v, 0.3),
+    "nancumsum": lambda v: np.nancumsum(v) @ np.arange(4.0),
+    "nan_to_num": lambda v: np.sum(np.nan_to_num(v)),
+    "max, where": lambda v: np.max(v, where=~np.isnan(v), initial=-1.0),
+}
+
+
+@pytest.mark.parametrize("name", one_in(3, list(WITHOUT_NAN)))
+def test_what_is_left_out_for_it_is_nan_lets_none_through(name: str) -> None:
+    reduced = WITHOUT_NAN[name]
+
+    def f(x: np.ndarray, s: float) -> float:
+        return reduced(np.sqrt(x) * s)
+
+    x, s = np.array([0.71, -0.43, 1.37, 0.52]), 0.8
+    with np.errstate(invalid="ignore"):
+        dx, ds = tl.grad(f, (0, 1))(x, s)
+        tangents = [tl.jvp(f, (x, s), (e, 0.0))[1] for e in np.eye(4)]
+        tangent = tl.jvp(f, (x, s), (np.zeros(4), 1.0))[1]
+        h = 1e-6
+        slopes = [(f(x + h * e, s) - f(x - h * e, s)) / (2 * h) for e in np.eye(4)]
+        slope = (f(x, s + h) - f(x, s - h)) / (2 * h)
+        second = tl.hvp(f)(x, s, np.ones(4))
+    np.testing.assert_allclose(dx, slopes, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(tangents, slopes, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose([ds, tangent], slope, rtol=1e-6)
+    assert np.isfinite(second).all() and second[1] == 0.0

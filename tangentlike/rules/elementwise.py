@@ -187,8 +187,9 @@ def copysign(y, a, b):
 @rule(np.nan_to_num)
 def nan_to_num(y, x, copy=True, nan=0.0, posinf=None, neginf=None):
     if copy is True:
-        dy_dx = np.isfinite(x)
-        dy_dnan = np.isnan(x)
+        y_dot = np.where(np.isfinite(x), x_dot, 0.0) + np.isnan(x) * nan_dot
+        x_bar = np.isfinite(x) * y_bar
+        nan_bar = unbroadcast(np.isnan(x) * y_bar, nan)
 
 
 @rule(np.unwrap)

@@ -193,7 +193,14 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=Tru
 def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
     rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
-    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + rest * cast_like(initial_dot, y)
+    if where is True:
+        y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + rest * cast_like(
+            initial_dot, y
+        )
+    else:
+        y_dot = np.sum(
+            share * np.where(where, a_dot, 0.0), axis=axis, keepdims=keepdims
+        ) + rest * cast_like(initial_dot, y)
     a_bar = kept(y_bar, axis, keepdims) * share
     initial_bar = unbroadcast(rest * y_bar, initial)
 

@@ -7,9 +7,9 @@ what it is multiplied or divided by is replaced there (`guarding.py`).
 
 A mask says where an adjoint *may* be other than zero: a larger one is right as well. It comes from
 `np.where`, from a write (`r[m] = v`: what `r` held there is used no more), from a read (`r[m]`),
-and from `where=` of a reduction. It holds until something else is added to the adjoint. That an
-adjoint happens to be zero says nothing: `np.sqrt(x)**2` has derivative 1 at 0, and its adjoint of
-the root is zero there.
+and from a reduction, by its `where=` or because it leaves NaN out (`np.nansum`). It holds until
+something else is added to the adjoint. That an adjoint happens to be zero says nothing:
+`np.sqrt(x)**2` has derivative 1 at 0, and its adjoint of the root is zero there.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ from ..fragile import (
 from .adjoints import Adjoints, as_value
 from .presence import Presence
 
+_WITHOUT_NAN = (
+    *(np.nansum, np.nanmean, np.nanvar, np.nanstd, np.nanprod, np.nanmax, np.nanmin),
+    *(np.nancumsum, np.nancumprod, np.nanmedian, np.nanquantile, np.nanpercentile, np.nan_to_num),
+)
 NOWHERE = Mask(ir.Const(False), SILENT)  # the mask of an adjoint that is all zeros
 
 
@@ -141,16 +145,20 @@ class Masks:
         }
 
     def _reduced(self, stmt: ir.Assign) -> dict[str, ir.Expr]:
-        """For `y = np.sum(r, where=m)`: `r` is used under `m`."""
-        call = stmt.value
-        if not isinstance(call, ir.Call) or isinstance(getattr(call.fn, "obj", None), np.ufunc):
+        """For `y = np.sum(r, where=m)`: `r` is used under `m`; for `y = np.nansum(r)` where it is
+        a number."""
+        call, obj = stmt.value, getattr(getattr(stmt.value, "fn", None), "obj", None)
+        if not isinstance(call, ir.Call) or isinstance(obj, np.ufunc):
             return {}
         operands = (call.fn.base,) if isinstance(call.fn, ir.Attribute) else call.args
         base = operands[0] if operands else None
         mask = dict(call.kwargs).get("where")
-        if not isinstance(base, ir.Var) or not isinstance(mask, ir.Var):
+        if not isinstance(base, ir.Var) or self.fragility.of(base.name) <= LINEAR:
             return {}
-        return {base.name: mask} if self.fragility.of(base.name) > LINEAR else {}
+        if any(obj is fn for fn in _WITHOUT_NAN):
+            is_nan = ir.Call(self.context.numpy("isnan"), (base,))
+            mask = ir.Call(self.context.numpy("logical_not"), (is_nan,))
+        return {base.name: mask} if isinstance(mask, ir.Var | ir.Call) else {}
 
     def before(self, name: str) -> Mask | None:
         """The mask of an adjoint to which something is about to be added; None if it has none."""
