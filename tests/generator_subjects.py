@@ -573,6 +573,16 @@ INSIDE = Subject(
 
 CLASSES = Subject(
     (
+        (
+            "with Switched():",
+            "    <X> = by_mode(<V>, <S>)",
+            "<Y> = np.sum(by_mode(<W>, <S>)) * 0.2",
+        ),
+        (
+            "<X> = by_mode(<V>, <S>)",
+            "with MODE:",
+            "    <X> = by_mode(<W>, <S>) * by_mode(<V>, <S>)",
+        ),
         ("p = <W>", "for q in [Scale(<S>), Shift(<V>)]:", "    p = q(p)", "<X> = np.tanh(p)"),
         ("q = Scale(<S>) if <C> else Shift(<V>)", "<X> = np.tanh(q(<W>))"),
         ("q = {'u': Scale(<S>), 'w': Shift(<V>)}", "<X> = q['u'](q['w'](<W>))"),
@@ -615,6 +625,14 @@ CLASSES = Subject(
     (
         ("copy.copy", "import copy"),
         ("functools.", "import functools"),
+        (
+            "by_mode(",
+            "class Switched:\n    def __init__(self):\n        self.on = False\n\n"
+            "    def __enter__(self):\n        MODE.on = True\n\n"
+            "    def __exit__(self, *raised):\n        MODE.on = False\n\n\n"
+            "MODE = Switched()\n\n\n"
+            "def by_mode(x, s):\n    return x * s if MODE.on else np.sin(x) * 0.9\n",
+        ),
         (
             "Scale(",
             "class Scale:\n    def __init__(self, w):\n        self.w = w\n\n"

@@ -301,3 +301,121 @@ def test_what_is_entered_is_updated_by_its_own_operator():
     x = np.array([0.7, -1.3, 1.9])
     assert tl.value_and_grad(loss)(x)[0] == pytest.approx(loss(x))
     tl.check_grads(loss, (x,))
+
+
+# --------------------------------------------------------------------------------------------------
+# Managers that switch something outside, which what is called inside asks for.
+
+
+class Mode:
+    def __init__(self):
+        self.on = False
+
+
+MODE, FLAGS, ENTERED = Mode(), {"on": False}, []
+
+
+class Switched:
+    def __enter__(self):
+        MODE.on = FLAGS["on"] = True
+        ENTERED.append(1)
+
+    def __exit__(self, *raised):
+        MODE.on = FLAGS["on"] = False
+        ENTERED.pop()
+
+
+@contextlib.contextmanager
+def with_attributes(obj, **values):
+    old = {name: getattr(obj, name) for name in values}
+    for name, value in values.items():
+        setattr(obj, name, value)
+    yield
+    for name, value in old.items():
+        setattr(obj, name, value)
+
+
+def by_attribute(x):
+    return 2.0 * x * x if MODE.on else x**3
+
+
+def by_item(x):
+    return 2.0 * x * x if FLAGS["on"] else x**3
+
+
+def by_length(x):
+    return 2.0 * x * x if ENTERED else x**3
+
+
+@pytest.mark.parametrize("layer", [by_attribute, by_item, by_length])
+def test_what_a_manager_switches_is_not_asked_again_by_the_reverse_sweep(layer) -> None:
+    """(It asked when the manager had been left.)"""
+
+    def f(x):
+        with Switched():
+            y = layer(x)
+        return y * layer(x)
+
+    assert tl.grad(f)(0.8) == pytest.approx(10.0 * 0.8**4)
+    assert tl.jvp(f, (0.8,), (1.0,))[1] == pytest.approx(10.0 * 0.8**4)
+
+
+def test_nor_what_a_manager_switches_that_is_given() -> None:
+    def f(x):
+        with with_attributes(MODE, on=True):
+            y = by_attribute(x)
+        return y * by_attribute(x)
+
+    def of_manager(x, manager):
+        with manager:
+            y = by_item(x)
+        return y * by_item(x)
+
+    assert tl.grad(f)(0.8) == pytest.approx(10.0 * 0.8**4)
+    assert tl.grad(of_manager)(0.8, Switched()) == pytest.approx(10.0 * 0.8**4)
+
+
+class Tape:
+    current = None
+
+    def __init__(self):
+        self.items = []
+
+    def __enter__(self):
+        Tape.current = self
+        return self
+
+    def __exit__(self, *raised):
+        Tape.current = None
+
+
+def noted(x):
+    Tape.current.items.append(x)
+    return x
+
+
+def on_a_tape(x):
+    with Tape() as tape:
+        y = noted(2.0 * x)
+    return sum(tape.items) * y
+
+
+def on_a_tape_of(x, cls=Tape):
+    with cls() as tape:
+        y = noted(2.0 * x)
+    return sum(tape.items) * y
+
+
+def by_class_flag(x):
+    with Tape():
+        y = x * x if Tape.current is not None else x
+    return y * (x if Tape.current is not None else 3.0)
+
+
+@pytest.mark.parametrize("f", [on_a_tape, on_a_tape_of, by_class_flag])
+def test_attributes_of_classes_that_a_manager_sets_are_refused(f) -> None:
+    """What went through them was lost."""
+    with pytest.raises(tl.UnsupportedError, match=r"Tape\.current"):
+        tl.grad(f)(0.8)
+    with pytest.raises(tl.UnsupportedError, match=r"Tape\.current"):
+        tl.jvp(f, (0.8,), (1.0,))

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.owners import is_operation
+from ..frontend.owners import is_operation, is_pythons, module_of
 from ..ir.identity import ByIdentity
 from ..ir.kind import Kind
 from .operations import MUTATING_METHODS, is_python_function
@@ -39,6 +39,7 @@ class OuterNumbers:
     written: frozenset[str] = _NONE
     boxes: dict[str, ir.Ref] = field(default_factory=dict)
     again: dict[str, Place] = field(default_factory=dict)
+    entered: ir.Ref | None = None
     _stored: ByIdentity[frozenset[str]] = field(default_factory=ByIdentity)
 
     def write(self, stmt: ir.Stmt, boxes: Iterable[ir.Ref], called: Iterable[ir.Ref]) -> None:
@@ -49,6 +50,16 @@ class OuterNumbers:
         objects = any(not isinstance(box.obj, CONTAINERS) for box in boxes)
         names = _NONE.union(self._names(stmt), *(self._by_calls_of(fn.obj) for fn in called))
         self.written |= _ANY if as_items and objects else names or _ANY
+
+    def enter(self, stmt: ir.Enter) -> None:
+        """Note that a context manager of the user's is entered, which may change anything outside:
+        `with training(): ..` sets a flag."""
+        context = stmt.context
+        if stmt.again or (isinstance(context, ir.Call) and _is_librarys(context.fn)):
+            return
+        named = [part for part in ir.walk(context) if isinstance(part, ir.Ref)]
+        self.entered = self.entered or next(iter(named), ir.Ref("with", None))
+        self.written |= _ANY
 
     def _names(self, stmt: ir.Stmt) -> frozenset[str]:
         match stmt:
@@ -96,6 +107,8 @@ class OuterNumbers:
                 raise self.overwritten(place)
 
     def overwritten(self, place: Place) -> UnsupportedError:
+        if self.entered is not None:
+            return overwritten(self.entered, place)
         return overwritten(next(iter(self.boxes.values())), place)
 
 
@@ -109,6 +122,12 @@ def overwritten(written: ir.Ref, place: Place) -> UnsupportedError:
     )
     refusal.outer = (written.obj,)
     return refusal
+
+
+def _is_librarys(fn: ir.Expr) -> bool:
+    """Whether a manager is of a library, and enters none of the user's."""
+    obj = fn.obj if isinstance(fn, ir.Ref) else None
+    return obj is not None and is_pythons(obj) and module_of(obj) != contextlib.__name__
 
 
 def _place(target: ir.Expr) -> frozenset[str]:

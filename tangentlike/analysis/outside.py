@@ -142,7 +142,7 @@ class OuterSources(Sources):
             case ir.Var(name):
                 return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
             case ir.Attribute() if unset(expr):
-                return self._noted(later(expr, None), expr)
+                return self._noted(later(expr, None) | bound_later(expr), expr)
             case ir.Opaque(inert=False, refs=refs):
                 return super().nodes(expr).union(*map(self.nodes, refs))
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Ref() as code,)) if obj is vars and (
@@ -164,7 +164,7 @@ class OuterSources(Sources):
             case ir.Var(name):
                 return self.held.get(element(name), _NONE)
             case ir.Attribute() if unset(expr):
-                return self._noted(later(expr, None), expr)
+                return self._noted(later(expr, None) | bound_later(expr), expr)
             case ir.Opaque(inert=False, refs=refs):
                 return super().elements(expr).union(*map(self.elements, refs))
             case ir.Call():
@@ -546,6 +546,8 @@ class Outside:
         for stmt in ir.statements(function.body):
             _refuse_unknown_code(stmt, sources)
             _refuse_entered(stmt, function, varied)
+            if isinstance(stmt, ir.Enter):
+                self.numbers.enter(stmt)
         if not self._reaches_out(function, sources):
             return function
         outer, functions = self._followed(function, sources), self._values(function, sources)

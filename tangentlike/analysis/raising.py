@@ -4,6 +4,7 @@ which would be taken for the primal's exception; and names of the outside that m
 from __future__ import annotations
 
 import dis
+import inspect
 import math
 import operator
 import types
@@ -215,8 +216,8 @@ def refuse_moving(functions: Iterable[ir.Function]) -> None:
     """Refuse functions of one file of which one reads a name, or an attribute of a module or a
     class, that another one writes."""
     functions = tuple(functions)
-    outer = (ref.obj for function in functions for ref in fact(references, function))
-    written = Rebound().by([obj for obj in outer if isinstance(obj, types.FunctionType)])
+    outer = [ref.obj for function in functions for ref in fact(references, function)]
+    written = Rebound().by([fn for obj in outer for fn in _run_by(obj)])
     stmts = [stmt for function in functions for stmt in ir.statements(function.body)]
     for stmt in stmts:
         if isinstance(stmt, ir.OpaqueStmt) and writes_outside(stmt):
@@ -230,6 +231,19 @@ def refuse_moving(functions: Iterable[ir.Function]) -> None:
                 if text.isidentifier()
                 else "Pass it as an argument, or keep it in an object.",
             )
+
+
+_MAKING = ("__new__", "__init__", "__post_init__", "__enter__", "__exit__")
+
+
+def _run_by(obj: Any) -> list[types.FunctionType]:
+    """The functions that run where an outer object is named: itself, or what makes and enters an
+    object of its class."""
+    if isinstance(obj, types.FunctionType):
+        return [obj]
+    cls = obj if isinstance(obj, type) else type(obj)
+    made = [inspect.getattr_static(cls, name, None) for name in _MAKING] if _is_users(cls) else []
+    return [fn for fn in made if isinstance(fn, types.FunctionType)]
 
 
 def _is_users(obj: Any) -> bool:
@@ -250,7 +264,7 @@ class Rebound:
     def by(self, called: list[Any]) -> Rebound:
         seen = set[int]()
         while called:
-            fn = called.pop()
+            fn = inspect.unwrap(called.pop())
             if id(fn) not in seen and _is_users(fn):
                 seen.add(id(fn))
                 called += self._look_into(fn)
@@ -260,21 +274,23 @@ class Rebound:
         """Note what a function rebinds; gives the functions that it names."""
         code, own = fn.__code__, fn.__globals__
         named = [own[name] for name in code.co_names if name in own]
+        made = [fn for obj in named if isinstance(obj, type) for fn in _run_by(obj)]
         holders = [o for o in named if isinstance(o, type | types.ModuleType) and _is_users(o)]
         words = {word for word in code.co_consts if isinstance(word, str)}
         if not (_STORES | _SETS if holders else _STORES).isdisjoint(code.co_code[::2]):
-            made = list(dis.get_instructions(code))
-            globals_ = {i.argval for i in made if i.opcode in _STORES}
+            steps = list(dis.get_instructions(code))
+            globals_ = {i.argval for i in steps if i.opcode in _STORES}
             self.names |= globals_
             self.places += [(own, name) for name in globals_]
-            self._set(holders, {i.argval for i in made if i.opcode in _SETS})
+            self._set(holders, {i.argval for i in steps if i.opcode in _SETS})
         if "setattr" in code.co_names:
             self._set(holders, words)
         if "globals" in code.co_names:
             self.names |= words & own.keys()
         modules = [vars(obj) for obj in holders if isinstance(obj, types.ModuleType)]
         named += [held[name] for held in modules for name in code.co_names if name in held]
-        return [obj for obj in named if isinstance(obj, types.FunctionType) and _is_users(obj)]
+        called = [obj for obj in named if isinstance(obj, types.FunctionType) and _is_users(obj)]
+        return [*called, *made]
 
     def _set(self, holders: list[Any], names: set[str]) -> None:
         self.places += [(obj, name) for obj in holders for name in names & vars(obj).keys()]

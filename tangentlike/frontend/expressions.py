@@ -118,7 +118,9 @@ class Reader:
         base = self.read(node.value)
         if isinstance(base, Ref) and is_namespace(base.obj):
             try:
-                return Ref(f"{base.text}.{node.attr}", live_attribute(base.obj, node.attr))
+                found = live_attribute(base.obj, node.attr)
+                # (What is None now and is written into later is another object then.)
+                return Ref(f"{base.text}.{node.attr}", found, again=found is None)
             except AttributeError:
                 raise UnsupportedError(
                     f"`{base.text}` has no attribute `{node.attr}`",
