@@ -62,8 +62,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("f", REFUSED)
 def test_what_a_default_would_carry_to_the_next_call_is_refused(f):
+    words = "carries derivatives into `.*'s default of|is changed by what it is given to"
     for derive in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
-        with pytest.raises(tl.UnsupportedError, match="carries derivatives into `.*'s default of"):
+        with pytest.raises(tl.UnsupportedError, match=words):
             derive()
 
 

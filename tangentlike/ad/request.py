@@ -20,8 +20,9 @@ class Reading:
     and what is not known yet is found when it runs; `looked_up`: names of methods that were taken
     for those of arrays or containers, and that a call has shown to be others; `lent`: names of
     outer objects that it changes, and is given as arguments; `handed`: outer arrays that it hands
-    on as views that are read only; `cells`: variables that inner functions capture, and that are
-    bound again, are items that both hold.
+    on as views that are read only; `unchanged`: outer objects that may be changed, and of which the
+    run asks whether they are; `cells`: variables that inner functions capture, and that are bound
+    again, are items that both hold.
     """
 
     objects: bool = False
@@ -32,6 +33,7 @@ class Reading:
     looked_up: frozenset[str] = frozenset()
     lent: tuple[str, ...] = ()
     handed: tuple[Any, ...] = ()
+    unchanged: tuple[Any, ...] = ()
     cells: bool = False
 
     def longer(self, needs: str) -> Reading | None:

@@ -9,6 +9,7 @@ is: it stands for all that is in `CACHE`, and for what is put there later.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableSet
@@ -211,6 +212,11 @@ def is_code(obj: Any) -> bool:
     return isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
 
 
+def can_be_asked(obj: Any) -> bool:
+    """Whether it can be seen of an object that it is not changed."""
+    return is_outer_array(obj) or (is_box(obj) and not is_code(obj))
+
+
 def without_tables(found: Found, written: Found) -> dict[str, ir.Ref]:
     """The same less what may be put later into tables that nothing is put into."""
     return {
@@ -245,6 +251,22 @@ def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
         yield from later(expr, None).items()
     for child in ir.children(expr):
         yield from reads_of(child, written)
+
+
+def outermost(found: Found) -> dict[str, ir.Ref]:
+    """Objects by the texts that name them, without what the others hold."""
+    texts = {ref.text: ref for ref in found.values()}
+    held = (t for t in texts if any(t.startswith((f"{o}.", f"{o}[")) for o in texts))
+    return {text: texts[text] for text in sorted(texts.keys() - set(held))}
+
+
+def as_named(known: ir.Ref, names: Iterable[ir.Ref]) -> ir.Ref:
+    """A reference to an outer object in a function that has these names: as it is known, or as
+    what the text is given."""
+    for name in names:
+        if known.text == name.text and known.obj is name.obj:
+            return known
+    return ir.Ref("_".join(re.findall(r"\w+", known.text)), known.obj)
 
 
 def lasting_defaults(obj: Any, given: Collection[str]) -> dict[str, ir.Ref]:

@@ -24,22 +24,25 @@ from typing import Any
 
 from .. import ir, runtime
 from ..errors import Place, UnsupportedError
+from ..frontend.cuts import cuts_made
 from ..frontend.owners import is_of_runtime, is_operation, is_ours, is_standard, mark_of
 from ..ir.dataflow import Problem, solve
 from ..ir.facts import fact
 from ..ir.identity import ByIdentity
-from ..ir.index import ProgramIndex, named
+from ..ir.index import ProgramIndex, named, references
 from ..ir.kind import FUNCTION, OTHER
 from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, computed_from, flow_edges
+from .kept_results import asking_for_new, held_by
 from .memory import UNSEEN, Effects, Sources, base_names, element
-from .operations import in_source, is_python_function, operands, outputs
+from .operations import MUTATING_METHODS, in_source, is_python_function, operands, outputs
 from .outer_numbers import OuterNumbers, overwritten
 from .outer_objects import (
     LATER,
     Found,
     arrays_of,
+    as_named,
     bound_later,
     functions_inside,
     holds_objects,
@@ -48,11 +51,13 @@ from .outer_objects import (
     is_cached,
     is_code,
     is_of_name,
+    is_outer_array,
     itself,
     lasting_defaults,
     later,
     live,
     node,
+    outermost,
     reads_of,
     unset,
     without_tables,
@@ -62,6 +67,7 @@ from .sharing import container_stores
 
 _NONE = frozenset[str]()
 _NOT_HELD = ir.Ref("require_not_held", runtime.require_not_held)
+_UNCHANGED = ir.Ref("unchanged", runtime.unchanged)
 _UNSURE = "?"  # begins the node of what an unknown function may have given
 _Names = Mapping[str, frozenset[str]]
 _SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
@@ -99,6 +105,8 @@ class OuterSources(Sources):
     that only the run knows gives may be any of what it is given: such nodes are `is_unsure`."""
 
     effects_outside: Callable[[ir.Call], OuterEffects] = lambda call: OuterEffects()
+    unchanged: Collection[Any] = ()  # outer objects of which the run asks whether calls change them
+    named: tuple[ir.Ref, ...] = ()  # what the function names outside of it
     refs: dict[str, ir.Ref] = field(default_factory=dict)  # what the nodes stand for
     roots: dict[str, ir.Ref] = field(default_factory=dict)  # the names outside that they are of
     held: dict[str, frozenset[str]] = field(default_factory=dict)  # by containers, wherever
@@ -188,8 +196,20 @@ class OuterSources(Sources):
         return frozenset(map(unsure, nodes)) if unknown else nodes
 
     def changed_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
-        """The outer objects that a statement writes, or puts something into."""
-        return self.found(n for n in self.written(stmt) if not is_unsure(n))
+        """The outer objects that a statement writes, or puts something into: not those of which the
+        run asks that."""
+        return self.found(n for n in self.written(stmt) if not self.is_asked(n))
+
+    def unchanged_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
+        """The outer objects that the call of a user's function may change, and of which the run
+        asks whether it did."""
+        if not self.unchanged or not _is_read_call(stmt, self):
+            return {}
+        return self.found(n for n in self.written(stmt) if self.is_asked(n) and not is_unsure(n))
+
+    def is_asked(self, node: str) -> bool:
+        """Whether the run asks of an outer object whether it is written."""
+        return is_unsure(node) or _is_one_of(self.refs[node], self.unchanged)
 
     def places(self, stmt: ir.Stmt) -> Iterator[tuple[ir.Expr, str]]:
         """What a statement writes, and how: an unknown function is asked when it is called to
@@ -213,19 +233,20 @@ class OuterSources(Sources):
 
     def guards(self, stmt: ir.Stmt, given_back: bool = False) -> list[ir.Call] | None:
         """The questions whether what a statement writes, or gives back, is memory outside, as it is
-        if an unknown function gave that; None if there is no name to ask by."""
+        if an unknown function gave that, or as it may be; None if there is no name to ask by."""
+        asks = is_unsure if _is_read_call(stmt, self) else self.is_asked
         asked: dict[tuple[ir.Expr, str], ir.Call] = {}
         places = list(self.places(stmt))
         if given_back and isinstance(stmt, ir.Return) and stmt.value is not None:
             items = stmt.value.items if isinstance(stmt.value, ir.Display) else (stmt.value,)
             places = [(item, "whole") for item in items]
         for place, how in places:
-            reached = frozenset(filter(is_unsure, self.reached(place, how)))
+            reached = frozenset(filter(asks, self.reached(place, how)))
             base = getattr(place, "base", place) if how == "item" else place
             for at in sorted(reached):
-                root = self.roots.get(sure(at))
-                if root is None or not isinstance(base, ir.Var):
+                if not isinstance(base, ir.Var):
                     return None
+                root = as_named(self.roots.get(sure(at), self.refs[sure(at)]), self.named)
                 asked[base, root.text] = ir.Call(_NOT_HELD, (base, root))
         return list(asked.values())
 
@@ -354,6 +375,8 @@ class Outside:
     body: Callable[[Any], ir.Function]
     sources: Callable[[ir.Function], Sources]
     book: Any
+    unchanged: Collection[Any] = ()  # objects of which the run asks whether calls change them
+    kept: bool = False  # whether functions are given outer objects that they may change
     written: dict[str, ir.Ref] = field(default_factory=dict)
     read: dict[str, Place] = field(default_factory=dict)
     saved: dict[str, Place] = field(default_factory=dict)  # numbers that names are given
@@ -386,16 +409,17 @@ class Outside:
             return found
         kept = lasting_defaults(obj, sources.bind(call))
         written = effects.written & kept.keys()
+        asked = self._asked_defaults(call, sources).keys()
         changed: dict[str, ir.Ref] = {}
         given: dict[str, ir.Ref] = {}
         for name, ref in kept.items():
-            changed |= itself(ref) if name in written else {}
+            changed |= itself(ref) if name in written - asked else {}
             given |= itself(ref) if name in effects.returned else {}
-        carried = self._coming_into(obj, written) if written else _NONE
+        carried = self._coming_into(obj, written - asked)
         return OuterEffects(
             {**found.written, **changed},
             found.carried | carried,
-            found.unsure,
+            found.unsure | (self._coming_into(obj, asked) - carried),
             found.unseen,
             {**found.read, **arrays_of(changed)},
             {**found.returned, **given},
@@ -404,6 +428,22 @@ class Outside:
             {**found.given, **changed},
             {**found.updated, **changed},
         )
+
+    def _asked_defaults(self, call: ir.Call, sources: Sources) -> Found:
+        """The parameters whose defaults a call may change, where the run asks whether it did."""
+        effects = sources.effects(call)
+        if effects is None or not self.unchanged:
+            return {}
+        kept = lasting_defaults(_fn(call).obj, sources.bind(call))
+        function = self.body(_fn(call).obj)
+        updates = (s.target for s in ir.statements(function.body) if isinstance(s, ir.Update))
+        updated = {target.name for target in updates if isinstance(target, ir.Var)}
+        return {
+            name: kept[name]
+            for name in effects.written & kept.keys()
+            if _is_one_of(kept[name], self.unchanged) and not is_outer_array(kept[name].obj)
+            if updated.isdisjoint(held_by(name, function))  # (`s += v` may bind it again)
+        }
 
     def effects(
         self, function: ir.Function, sources: Sources, called: bool = False
@@ -426,7 +466,8 @@ class Outside:
             places |= into if into and not _stores_numbers(stmt, here, function) else {}
             updated |= into if self._updates(stmt, outer) else {}
             ends |= self._put_names(stmt, outer) if into or guards is None else _NONE
-            unsure_ends |= self._put_names(stmt, outer) if guards else _NONE
+            asked = guards or here.unchanged_by(stmt)
+            unsure_ends |= self._put_names(stmt, outer) if asked else _NONE
             unseen |= here.found(_reached(here, stmt))
             ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
             unsure_ends |= ir.reads(stmt) if values.unsure and _calls_a_value(stmt) else _NONE
@@ -490,7 +531,8 @@ class Outside:
         known = {part.name: getattr(sources, part.name) for part in fields(Sources)}
         known["effects"] = lambda call: _without_stacks(call, sources.effects(call))
         known["idle"] = _NONE  # (what only may be written unseen carries nothing out)
-        known["roots"] = self.roots
+        known["roots"], known["unchanged"] = self.roots, self.unchanged
+        known["named"] = tuple(fact(references, function))
         outer = OuterSources(**known, effects_outside=lambda call: self.of_call(call, sources))
         return outer.follow(function)
 
@@ -519,10 +561,11 @@ class Outside:
         an unknown function may have given, it asks itself: `exposed`.)"""
         found = self.effects(function, sources)
         given = {**found.returned, **found.held}
-        if any(map(is_unsure, given)):
+        if self.unchanged or any(map(is_unsure, given)):
             result = function.body[-1]
-            if self._followed(function, sources).at(result).guards(result, True) is not None:
-                given = {node: ref for node, ref in given.items() if not is_unsure(node)}
+            outer = self._followed(function, sources).at(result)
+            if outer.guards(result, True) is not None:
+                given = {node: ref for node, ref in given.items() if not outer.is_asked(node)}
         return tuple(sorted({ref.text for ref in given.values()}))
 
     def check(
@@ -548,6 +591,9 @@ class Outside:
             _refuse_entered(stmt, function, varied)
             if isinstance(stmt, ir.Enter):
                 self.numbers.enter(stmt)
+        cuts = cuts_made()
+        if self.kept or (cuts is not None and cuts.made):  # (what is cut out may keep something)
+            function = asking_for_new(function, varied, self.kept)
         if not self._reaches_out(function, sources):
             return function
         outer, functions = self._followed(function, sources), self._values(function, sources)
@@ -575,11 +621,40 @@ class Outside:
         def asking(stmt: ir.Stmt) -> ir.Instead:
             guards = outer.at(stmt).guards(stmt, given_back)
             asked = isinstance(stmt, ir.Return) or self._put_names(stmt, outer) & varied()
-            if not guards or not asked:
-                return None
-            return (*(ir.Do(guard, stmt.origin) for guard in guards), stmt)
+            found = [ir.Do(guard, stmt.origin) for guard in guards or ()] if asked else []
+            around = self._unchanged_by(stmt, outer, varied)
+            if around is None:
+                return (*found, stmt) if found else None
+            return (*found, around, stmt, ir.Leave(None, stmt.origin))
 
         return ir.with_body(function, ir.rewrite(function.body, asking))
+
+    def _unchanged_by(
+        self,
+        stmt: ir.Stmt,
+        outer: OuterSources,
+        varied: Callable[[], frozenset[str]],
+    ) -> ir.Enter | None:
+        """What asks around a call whether that changes objects outside.
+
+        before::                        after::
+            y = fit(x, OPTIONS)             with unchanged(OPTIONS):
+                                                y = fit(x, OPTIONS)
+        """
+        if not self.unchanged:
+            return None
+        asked = outer.at(stmt).unchanged_by(stmt)
+        if asked and self._put_names(stmt, outer).isdisjoint(varied()):
+            asked = {}
+        for call in _user_calls(stmt, outer):
+            kept = self._asked_defaults(call, outer)
+            into = self._coming_into(_fn(call).obj, kept.keys())
+            if not _names_given(call, into, outer).isdisjoint(varied()):
+                asked |= {node(ref.obj): ref for ref in kept.values()}
+        if not asked:
+            return None
+        objects = tuple(as_named(ref, outer.named) for ref in outermost(asked).values())
+        return ir.Enter(ir.Call(_UNCHANGED, objects), "", False, stmt.origin)
 
     def _written_unseen(
         self, function: ir.Function, outer: OuterSources, varied: Callable[[], frozenset[str]]
@@ -724,9 +799,46 @@ class Outside:
         refusal.late = any(effects is not None and bool(effects.unseen) for _, effects in calls)
         return refusal
 
-    def _surely_writes(self, call: ir.Call, formals: frozenset[str]) -> bool:
-        targets = (getattr(stmt, "target", None) for stmt in self.body(_fn(call).obj).body)
-        return any(isinstance(t, ir.Index) and ir.names_in(t.base) & formals for t in targets)
+    def _surely_writes(
+        self, call: ir.Call, formals: frozenset[str], seen: tuple[Any, ...] = ()
+    ) -> bool:
+        """Whether a call changes what is given for one of these parameters, whichever way it goes:
+        in a statement that stands in no branch and no loop."""
+        obj = _fn(call).obj
+        if any(obj is known for known in seen):
+            return False
+        function, names = self.body(obj), set(formals)
+        sources = self.sources(function)
+        for stmt in function.body:
+            match stmt:
+                case ir.Assign(
+                    target=str(name), value=ir.Var() | ir.Attribute() | ir.Index() as of
+                ):
+                    names |= {name} if base_names(of) & names else set()
+                case ir.Store(target=target) | ir.Update(target=target) if not isinstance(
+                    target, ir.Var
+                ):
+                    if base_names(target) & names:
+                        return True
+                case ir.Assign(value=ir.Call() as made) | ir.Do(value=ir.Call() as made):
+                    if self._surely_changed(made, names, sources, (*seen, obj)):
+                        return True
+        return False
+
+    def _surely_changed(
+        self, call: ir.Call, names: Collection[str], sources: Sources, seen: tuple[Any, ...]
+    ) -> bool:
+        """Whether a call in a function changes what one of these names is or holds."""
+        match call:
+            case ir.Call(fn=ir.Attribute(base, method)):
+                return method in MUTATING_METHODS and not base_names(base).isdisjoint(names)
+            case ir.Call(fn=ir.Ref()) if _is_read(call, sources):
+                effects, actuals = sources.effects(call), sources.bind(call)
+                written = effects.written if effects is not None else _NONE
+                given = {p for p in written & actuals.keys() if ir.names_in(actuals[p]) & {*names}}
+                given |= written & lasting_defaults(_fn(call).obj, actuals).keys()
+                return self._surely_writes(call, frozenset(given), seen)
+        return False
 
     def _updates(self, stmt: ir.Stmt, sources: Sources) -> bool:
         """Whether a statement that writes may do that in place, and not only by stores of items
@@ -985,9 +1097,7 @@ def _asked_of_containers(part: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
 
 def _carried_out(name: str, into: Found, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
     name = in_source(name, function)
-    texts = sorted({ref.text for ref in into.values()})  # (without what the others hold)
-    outermost = (t for t in texts if not any(t.startswith((f"{o}.", f"{o}[")) for o in texts))
-    listed = ", ".join(f"`{text}`" for text in outermost)
+    listed = ", ".join(f"`{text}`" for text in outermost(into))
     refusal = UnsupportedError(
         f"`{name}` carries derivatives into {listed or 'an object'}, which is defined "
         f"outside {function.name}",
@@ -1019,6 +1129,19 @@ def _is_read(call: ir.Call, sources: Sources) -> bool:
     if not isinstance(call.fn, ir.Ref) or is_of_runtime(call.fn.obj):
         return False
     return is_python_function(call.fn.obj) and sources.effects(call) is not None
+
+
+def _is_one_of(ref: ir.Ref, objects: Collection[Any]) -> bool:
+    return any(ref.obj is obj for obj in objects)
+
+
+def _is_read_call(stmt: ir.Stmt, sources: Sources) -> bool:
+    value = getattr(stmt, "value", None)
+    return (
+        isinstance(stmt, ir.Assign | ir.Do)
+        and isinstance(value, ir.Call)
+        and _is_read(value, sources)
+    )
 
 
 def _names_given(call: ir.Call, formals: Collection[str], sources: Sources) -> frozenset[str]:

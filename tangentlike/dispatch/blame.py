@@ -281,6 +281,8 @@ REFUSING = frozenset(
             buffers.require_array,
             buffers.require_mutable,
             buffers.require_not_held,
+            buffers.unchanged.__exit__,
+            *(buffers.require_new, buffers.require_unseen),
             buffers.require_values,
             buffers.require_container,
             buffers.require_field,

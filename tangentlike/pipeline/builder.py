@@ -62,6 +62,7 @@ from ..analysis.cut_paths import (
     without_cut_paths,
 )
 from ..analysis.hidden_writes import refuse_hidden_writes
+from ..analysis.kept_results import noting_kept
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.memory import Effects, Sources, depends_on_layout, reads_around
 from ..analysis.operations import operands
@@ -126,7 +127,9 @@ class Builder:
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
-        self.outside = Outside(self.body, self._sources_of, self.book)
+        unchanged = self.reading.unchanged
+        kept = bool(self.reading.lent or self.reading.handed or unchanged)
+        self.outside = Outside(self.body, self._sources_of, self.book, unchanged, kept)
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
@@ -329,6 +332,12 @@ class Builder:
             pair.unseen = found.unseen
             run.made = self._callee(request, (found.fwd, found.bwd), context, primal.active)
             return run.made
+
+    def kept_noted(self, functions: tuple[ir.Function, ...], main: str) -> tuple[ir.Function, ...]:
+        """The functions, of which the `main` one notes what outer objects hold when it begins, if
+        any of them asks that."""
+        unchanged = [ir.Ref(f"kept{k}", obj) for k, obj in enumerate(self.reading.unchanged)]
+        return noting_kept(functions, main, self.reading.lent, unchanged)
 
     def without_unread_restores(
         self, functions: tuple[ir.Function, ...]

@@ -19,7 +19,7 @@ from ..ad.request import Reading, Request
 from ..ad.specialize.stored_types import Stored
 from ..analysis.declared import stated_classes
 from ..analysis.kinds import kinds_from_example
-from ..analysis.outer_objects import Changed
+from ..analysis.outer_objects import Changed, can_be_asked
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize import Facts
@@ -320,13 +320,15 @@ def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
     specialized = not request.awaits_types
     what = id(asked.function), request.mode, request.wrt
-    known, handed = _HANDED.get(what, (None, ()))
+    known, handed, unchanged = _HANDED.get(what, (None, (), ()))
+    known = known is asked.function
     reading = Reading(
         namespace=request.namespace,
         by_identity=request.by_identity,
         specialized=specialized,
         looked_up=request.looked_up,
-        handed=handed if known is asked.function else (),
+        handed=handed if known else (),
+        unchanged=unchanged if known else (),
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
@@ -337,18 +339,21 @@ def _read(asked: Asked, request: Request) -> Derived:
         with noting() as meanings, recording(), cutting(asked.cuts, asked.read):
             try:
                 made = _derive(asked.function, request, asked.book, meanings, reading)
-                if reading.handed:
-                    _HANDED.put(what, (asked.function, reading.handed))
+                if reading.handed or reading.unchanged:
+                    _HANDED.put(what, (asked.function, reading.handed, reading.unchanged))
                 return made
             except UnsupportedError as refusal:
                 longer = reading.longer(refusal.needs)
                 needs = refusal.needs if longer is not None else "lending"
                 longer = longer or _lending(asked.function, refusal, reading, request)
-                outer = refusal if refusal.outer else shorter.get("lending", refusal)
-                longer = longer or _handing(outer, reading)
+                if longer is None:
+                    outer = refusal if refusal.outer else shorter.get("lending", refusal)
+                    longer, needs = _handing(outer, reading), "handing"
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
                 shorter.setdefault(needs, refusal)
+                if needs == "handing":  # (what is refused then is not what was refused before)
+                    shorter.pop("lending", None)
                 reading = longer
 
 
@@ -366,18 +371,28 @@ def _lending(
     return replace(reading, lent=lent) if lent != reading.lent else None
 
 
-# What was handed on in the latest readings of functions, by their ids: their other forms begin so.
-_HANDED: Recent[Any, tuple[Any, tuple[Any, ...]]] = Recent(64)
+# What was handed on in the latest readings of functions, and asked whether it is changed, by their
+# ids: their other forms begin so.
+_HANDED: Recent[Any, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = Recent(64)
 
 
 def _handing(refusal: UnsupportedError, reading: Reading) -> Reading | None:
-    """The reading in which outer arrays that may be changed, and are not in every run, are only
-    read."""
-    known = {id(obj) for obj in reading.handed}
-    new = tuple(obj for obj in refusal.outer if can_be_handed(obj) and id(obj) not in known)
-    if refusal.surely or not new:
+    """The reading in which outer objects that may be changed, and are not in every run, are not:
+    arrays are handed on as views that are only read, of others the run asks."""
+
+    def new(known: tuple[Any, ...], serves: Callable[[Any], bool]) -> tuple[Any, ...]:
+        ids = set(map(id, known))
+        found = {id(obj): obj for obj in refusal.outer if id(obj) not in ids and serves(obj)}
+        return tuple(found.values())
+
+    if refusal.surely:
         return None
-    return replace(reading, lent=(), handed=(*reading.handed, *new))
+    arrays = new(reading.handed, can_be_handed)
+    others = () if arrays else new(reading.unchanged, can_be_asked)
+    if not (arrays or others):
+        return None
+    handed, unchanged = (*reading.handed, *arrays), (*reading.unchanged, *others)
+    return replace(reading, lent=(), handed=handed, unchanged=unchanged)
 
 
 def _spoken(
@@ -625,6 +640,7 @@ def _derived(
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
     functions = build.without_unread_restores((*build.callees.functions, *main))
+    functions = build.kept_noted(functions, main[0].name)
     _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
         functions = _without_tuples(functions, request, build.facts)

@@ -104,6 +104,8 @@ nondifferentiable(
     *(np.format_float_positional, np.format_float_scientific, np.base_repr, np.binary_repr),
     *(np.save, np.savez, np.savetxt, np.einsum_path),
     *(runtime.subscripts_of, runtime.require_subscripts),
+    *(runtime.note_kept, runtime.require_unseen),
     kind=other,
 )
 nondifferentiable(np.load, np.loadtxt, np.genfromtxt, np.fromfile)
+nondifferentiable(runtime.require_new)

@@ -20,6 +20,7 @@ from .broadcasting import (
 from .buffers import (
     given_constant,
     has_own,
+    note_kept,
     places_left,
     places_taken,
     plain_item,
@@ -39,6 +40,7 @@ from .buffers import (
     require_listed,
     require_module,
     require_mutable,
+    require_new,
     require_none,
     require_not_held,
     require_numpys,
@@ -48,8 +50,10 @@ from .buffers import (
     require_read_first,
     require_sequence,
     require_stored,
+    require_unseen,
     require_values,
     survivors,
+    unchanged,
 )
 from .calculus import (
     cov_bar,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import threading
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .mutation import inside
-from .records import fields_of, is_array, stores
+from .records import attribute_of, fields_of, is_array, stores
 from .sharing import memory_owner
 from .statements import NotDifferentiated, written_for
 
@@ -90,6 +92,117 @@ def require_not_held(x: Any, outer: Any) -> None:
         )
 
 
+class unchanged:
+    """A context for a call that is given objects outside of the function: when it ends, each of
+    them holds what it held before.
+
+    Raises `ValueError` otherwise: what carries derivatives may have gone out with it.
+
+    >>> with unchanged({"scale": 2.0}):
+    ...     y = 3.0
+    """
+
+    def __init__(self, *objects: Any) -> None:
+        self.objects = objects
+
+    def __enter__(self) -> None:
+        self._held = list(_contents(self.objects))
+
+    def __exit__(self, *_: Any) -> None:
+        for x, held in self._held:
+            now = _content(x)
+            if isinstance(held, np.ndarray):
+                same = now.tobytes() == held.tobytes()
+            elif is_array(held):
+                same = bool((now == held).all())
+            else:
+                same = len(now) == len(held) and all(map(operator.is_, now, held))
+            if not same:
+                raise ValueError(
+                    "an object outside of the function is changed by what it is given to, and what "
+                    "carries derivatives may go out with that: return what is new, or pass the "
+                    "object as an argument"
+                )
+
+
+def _contents(objects: Any) -> Iterator[tuple[Any, Any]]:
+    """What objects hold, and what that holds, each with what it is found in."""
+    pending, seen = [*objects], set[int]()
+    while pending:
+        x = pending.pop()
+        if isinstance(x, _PLAIN) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        held = _content(x)
+        if is_array(held):
+            held = held.copy()
+        else:
+            pending.extend(held)
+        yield x, held
+
+
+def _content(x: Any) -> Any:
+    """The entries of an array, or the items and attributes of a container or an object; nothing of
+    code."""
+    if is_array(x):
+        return x if x.dtype != object else x.ravel().tolist()
+    if isinstance(x, (type, *_CODE)):
+        return []
+    items = [*x.keys(), *x.values()] if isinstance(x, dict) else []
+    items += x if isinstance(x, (list, tuple, set, frozenset, deque)) else []
+    own = fields_of(x) or attribute_of(x, "__dict__", None) or {}
+    return [*items, *own, *own.values()]
+
+
+_KEPT = threading.local()  # `held`: what outer objects held when the latest call began, by id
+
+
+def note_kept(x: Any, also: bool = False) -> None:
+    """Note what an object outside of the function holds, so that it is known later what was kept by
+    earlier calls; `also` beside what was noted before."""
+    held = (parts for _, parts in _contents((x,)) if isinstance(parts, list))
+    found = {id(part): part for parts in held for part in parts}
+    _KEPT.held = {**_KEPT.held, **found} if also else found
+
+
+def require_new(found: Any, equal: Any = True, holder: Any = None, name: Any = None) -> Any:
+    """`found` itself, which says where something is equal (or not) to what was kept, as `name` of
+    `holder`: it is not everywhere so, or that was not kept by an earlier call.
+
+    Raises `ValueError` otherwise.
+
+    >>> require_new(3.0 == 4.0)
+    False
+    """
+    if np.size(found) and np.all(np.asarray(found) == equal) and _was_kept(holder, name):
+        raise _found_again()
+    return found
+
+
+def require_unseen(table: Any, key: Any, noted: bool) -> None:
+    """Check that a dict does not have a key that carries derivatives from an earlier call.
+
+    Raises `ValueError` otherwise.
+    """
+    if isinstance(table, dict) and key in table and (not noted or _was_kept(table, key)):
+        raise _found_again()
+
+
+def _was_kept(holder: Any, name: Any) -> bool:
+    """Whether an item or attribute was there when the call began, or may have been."""
+    held = holder if isinstance(holder, dict) else attribute_of(holder, "__dict__", None)
+    if not isinstance(held, dict) or name not in held:
+        return True
+    return id(held[name]) in getattr(_KEPT, "held", {})
+
+
+def _found_again() -> ValueError:
+    return ValueError(
+        "what carries derivatives is equal to what an earlier call kept, and what that kept is a "
+        "constant: differentiate the function that computes it, or begin with nothing kept"
+    )
+
+
 def read_only(x: Any) -> Any:
     """A view of an array outside of the function for what may write its arguments: NumPy raises
     `ValueError` where it does.
@@ -114,6 +227,7 @@ def _share_memory(a: Any, b: Any) -> bool:
 
 
 _PLAIN = (int, float, complex, str, bytes, np.generic, type(None))
+_CODE = (types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 
 
 def _collect(x: Any, found: dict[int, list[Any]]) -> None:

@@ -166,7 +166,7 @@ ASKING_RUNTIME = ("mirrored_view",)
 # What leaves a context.
 _LEAVING_RUNTIME = frozenset(("leave_raising",))
 # What keeps states and gives them back.
-_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
+_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk", "note_kept"))
 # All of the runtime that is called for more than a value.
 EFFECTS = WRITING_RUNTIME | _CHECKING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNTIME
 # Whose result is an object of its own, and whose shares memory with the first argument only.

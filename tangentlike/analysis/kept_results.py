@@ -1,0 +1,185 @@
+"""Where what carries derivatives finds again what an earlier call kept.
+
+    def value(self, x):
+        if not np.array_equal(x, self.x):
+            self.x, self.v = x, energy(x)
+        return self.v
+
+What is kept from an earlier call is a constant to this one, so that a derivative by `x` would be
+zero where the two are equal, and right everywhere else. The text asks, and what is found again is
+refused when it runs.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Collection
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from .. import ir, runtime
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex, references
+from .flow import computed_from
+from .memory import base_names
+
+_EQUAL: tuple[Any, ...] = (
+    *(operator.eq, operator.ne, operator.contains, np.equal, np.not_equal),
+    *(np.array_equal, np.array_equiv, np.allclose, np.isclose, math.isclose),
+)
+_ORDER: tuple[Any, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
+_UNEQUAL: tuple[Any, ...] = (operator.ne, np.not_equal)
+_NEW = ir.Ref("require_new", runtime.require_new)
+_UNSEEN = ir.Ref("require_unseen", runtime.require_unseen)
+_ASKING = ("get", "setdefault", "pop")
+_NOTE = ir.Ref("note_kept", runtime.note_kept)
+
+
+def asking_for_new(
+    function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool
+) -> ir.Function:
+    """A function that asks whether what varies is equal to what an object, a list or a dict that it
+    is given kept, or is a key of it; `noted` is what was kept when the call began.
+
+    before::                      after::
+        if x != self.x:               if require_new(x != self.x, False, self, "x"):
+            self.x = x                    self.x = x
+        if abs(x - last) < tol:       if require_new(abs(x - last), 0) < tol:
+    """
+    holders = frozenset(function.param_names)
+    if not compares(function):
+        return function
+    made = {holder: held_by(holder, function) for holder in holders}
+    index = fact(ProgramIndex, function)
+    bound = {
+        name: index.statements[at[0]] for name, at in index.definitions.items() if len(at) == 1
+    }
+    plain = {name: stmt.value for name, stmt in bound.items() if isinstance(stmt, ir.Assign)}
+    params = varied().intersection(function.param_names)
+    of = {holder: computed_from(function, {holder}) for holder in holders}
+    found = {holder: computed_from(function, params - {holder}) for holder in holders}
+
+    def kept(call: ir.Call) -> list[ir.Expr]:
+        """The operands that may be what was kept."""
+        operands = []
+        for one, other in (call.args[:2], call.args[1::-1]):
+            names, asked = ir.names_in(one), ir.names_in(other)
+            if any(names & made[h] and not names & found[h] and asked & found[h] for h in holders):
+                operands.append(plain.get(one.name, one) if isinstance(one, ir.Var) else one)
+        return operands
+
+    def question(call: ir.Call, value: ir.Expr) -> ir.Call | None:
+        operands = kept(call)
+        if not operands:
+            return None
+        equal = ir.Const(not any(getattr(call.fn, "obj", None) is known for known in _UNEQUAL))
+        places = (_place(call, of) for of in operands if noted)
+        return ir.Call(_NEW, (value, equal, *next(filter(None, places), ())), at=call.at)
+
+    def distance(expr: ir.Expr) -> bool:
+        """Whether a value is computed both of what was kept and of what varies."""
+        names = ir.names_in(expr)
+        return any(names & of[h] and names & found[h] for h in holders)
+
+    def new(expr: ir.Expr) -> ir.Expr:
+        if _is_comparison(expr, _ORDER) and any(map(distance, expr.args)):
+            args = (ir.Call(_NEW, (a, ir.Const(0))) if distance(a) else a for a in expr.args)
+            return ir.replaced(expr, args=tuple(args))
+        asked = question(expr, expr) if _is_comparison(expr) else None
+        return asked or ir.rebuild(expr, new)
+
+    def statement(stmt: ir.Stmt) -> ir.Instead:
+        match stmt:
+            case ir.Assign(target=str(name), value=value) if _is_comparison(value):
+                asked = question(value, ir.Var(name))
+                return None if asked is None else (stmt, ir.Do(asked, stmt.origin))
+        for base, key in _looked_up(stmt):
+            names = ir.names_in(base), ir.names_in(key)
+            if any(names[0] & made[h] and names[1] & found[h] for h in holders):
+                asks = ir.Call(_UNSEEN, (base, key, ir.Const(noted)))
+                return (ir.Do(asks, stmt.origin), stmt)
+        return None
+
+    return ir.with_body(function, ir.rewrite(function.body, statement, new))
+
+
+def _place(call: ir.Call, kept: ir.Expr) -> tuple[ir.Expr, ...]:
+    """Where what was kept is: the object or dict that holds it, and by which name or key."""
+    match call, kept:
+        case ir.Call(fn=ir.Ref(obj=operator.contains), args=(key, table)), _:
+            return (table, key)
+        case _, ir.Attribute(base, name):
+            return (base, ir.Const(name))
+        case _, ir.Index(base, ir.Const() as key):
+            return (base, key)
+    return ()
+
+
+def compares(function: ir.Function) -> bool:
+    """Whether a function compares anything, or looks for a key."""
+    return any(_compares(stmt) or _looked_up(stmt) for stmt in ir.statements(function.body))
+
+
+def noting_kept(
+    functions: tuple[ir.Function, ...],
+    main: str,
+    lent: Collection[str],
+    unchanged: Collection[ir.Ref],
+) -> tuple[ir.Function, ...]:
+    """The functions of a derivative, of which the `main` one notes what outer objects hold when it
+    begins, if any of them asks that: those `lent` to it, after they are copied, and those of which
+    it asks that they stay `unchanged`."""
+    asks = (ref.obj for f in functions for ref in fact(references, f))
+    if not any(obj is runtime.require_new or obj is runtime.require_unseen for obj in asks):
+        return functions
+
+    def noting(function: ir.Function) -> ir.Function:
+        own = [name for name in lent if name in function.param_names]
+        bound = [k for k, s in enumerate(function.body) if set(ir.binds(s)) & {*own}]
+        at, origin = max(bound, default=-1) + 1, ir.Origin(function.place)
+        holders: list[ir.Expr] = [*map(ir.Var, own), *unchanged]
+        calls = [ir.Call(_NOTE, (h, ir.Const(True)) if k else (h,)) for k, h in enumerate(holders)]
+        notes = [ir.Do(call, origin) for call in calls]
+        return ir.with_body(function, (*function.body[:at], *notes, *function.body[at:]))
+
+    return tuple(noting(f) if f.name == main else f for f in functions)
+
+
+def _compares(stmt: ir.Stmt) -> bool:
+    return any(
+        _is_comparison(part, (*_EQUAL, *_ORDER))
+        for e in ir.expressions(stmt)
+        for part in ir.walk(e)
+    )
+
+
+def _looked_up(stmt: ir.Stmt) -> tuple[tuple[ir.Expr, ir.Expr], ...]:
+    """What may be a dict, and the key that a statement looks for in it."""
+    match stmt:
+        case ir.Assign(value=ir.Index(base, key)) if not isinstance(key, ir.Slice | ir.Display):
+            return ((base, key),)
+        case ir.Assign(value=ir.Call(ir.Attribute(base, name), (key, *_))) if name in _ASKING:
+            return ((base, key),)
+    return ()
+
+
+def _is_comparison(expr: ir.Expr, of: tuple[Any, ...] = _EQUAL) -> TypeGuard[ir.Call]:
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_, _, *_)):
+            return any(obj is known for known in of)
+    return False
+
+
+def held_by(holder: str, function: ir.Function) -> frozenset[str]:
+    """A parameter, and the names of what it is or holds."""
+    found = {holder}
+    before = 0
+    while len(found) > before:
+        before = len(found)
+        for stmt in ir.statements(function.body):
+            match stmt:
+                case ir.Assign(target=str(name), value=value) if base_names(value) & found:
+                    found.add(name)
+    return frozenset(found)
