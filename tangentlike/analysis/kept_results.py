@@ -30,6 +30,8 @@ _EQUAL: tuple[Any, ...] = (
     *(np.array_equal, np.array_equiv, np.allclose, np.isclose, math.isclose),
 )
 _ORDER: tuple[Any, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
+_LESS: tuple[Any, ...] = (operator.sub, np.subtract)
+_PLAIN = (type(None), ir.Const)
 _UNEQUAL: tuple[Any, ...] = (operator.ne, np.not_equal)
 _NEW = ir.Ref("require_new", runtime.require_new)
 _UNSEEN = ir.Ref("require_unseen", runtime.require_unseen)
@@ -41,25 +43,25 @@ def asking_for_new(
     function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool
 ) -> ir.Function:
     """A function that asks whether what varies is equal to what an object, a list or a dict that it
-    is given kept, or is a key of it; `noted` is what was kept when the call began.
+    is given kept, or is a key of it. What was kept when the call began is `noted`; where it is not,
+    only defaults and keys are asked about.
 
     before::                      after::
         if x != self.x:               if require_new(x != self.x, False, self, "x"):
             self.x = x                    self.x = x
         if abs(x - last) < tol:       if require_new(abs(x - last), 0) < tol:
     """
-    holders = frozenset(function.param_names)
     if not compares(function):
         return function
-    made = {holder: held_by(holder, function) for holder in holders}
+    holders = [p.name for p in function.params if noted or not isinstance(p.default, _PLAIN)]
+    made = {holder: held_by(holder, function) for holder in function.param_names}
     index = fact(ProgramIndex, function)
     bound = {
         name: index.statements[at[0]] for name, at in index.definitions.items() if len(at) == 1
     }
-    plain = {name: stmt.value for name, stmt in bound.items() if isinstance(stmt, ir.Assign)}
+    plain = {n: s.value for n, s in bound.items() if isinstance(s, ir.Assign) and s.target == n}
     params = varied().intersection(function.param_names)
-    of = {holder: computed_from(function, {holder}) for holder in holders}
-    found = {holder: computed_from(function, params - {holder}) for holder in holders}
+    found = {holder: computed_from(function, params - {holder}) for holder in made}
 
     def kept(call: ir.Call) -> list[ir.Expr]:
         """The operands that may be what was kept."""
@@ -78,10 +80,15 @@ def asking_for_new(
         places = (_place(call, of) for of in operands if noted)
         return ir.Call(_NEW, (value, equal, *next(filter(None, places), ())), at=call.at)
 
+    def differs(expr: ir.Expr) -> bool:
+        """Whether there is a difference of what was kept and what varies in an expression."""
+        return any(_is_comparison(part, _LESS) and bool(kept(part)) for part in ir.walk(expr))
+
+    apart = {name for name, value in plain.items() if differs(value)}
+    distances = computed_from(function, apart) if apart else frozenset[str]()
+
     def distance(expr: ir.Expr) -> bool:
-        """Whether a value is computed both of what was kept and of what varies."""
-        names = ir.names_in(expr)
-        return any(names & of[h] and names & found[h] for h in holders)
+        return not distances.isdisjoint(ir.names_in(expr)) or differs(expr)
 
     def new(expr: ir.Expr) -> ir.Expr:
         if _is_comparison(expr, _ORDER) and any(map(distance, expr.args)):
@@ -95,9 +102,9 @@ def asking_for_new(
             case ir.Assign(target=str(name), value=value) if _is_comparison(value):
                 asked = question(value, ir.Var(name))
                 return None if asked is None else (stmt, ir.Do(asked, stmt.origin))
-        for base, key in _looked_up(stmt):
+        for base, key in () if noted and isinstance(stmt, ir.If) else _looked_up(stmt):
             names = ir.names_in(base), ir.names_in(key)
-            if any(names[0] & made[h] and names[1] & found[h] for h in holders):
+            if any(names[0] & made[h] and names[1] & found[h] for h in made):
                 asks = ir.Call(_UNSEEN, (base, key, ir.Const(noted)))
                 return (ir.Do(asks, stmt.origin), stmt)
         return None
@@ -156,8 +163,11 @@ def _compares(stmt: ir.Stmt) -> bool:
 
 
 def _looked_up(stmt: ir.Stmt) -> tuple[tuple[ir.Expr, ir.Expr], ...]:
-    """What may be a dict, and the key that a statement looks for in it."""
+    """What may be a dict, and the keys that a statement looks for in it."""
     match stmt:
+        case ir.If(test=test):
+            parts = [part for part in ir.walk(test) if _is_comparison(part, (operator.contains,))]
+            return tuple((part.args[1], part.args[0]) for part in parts)
         case ir.Assign(value=ir.Index(base, key)) if not isinstance(key, ir.Slice | ir.Display):
             return ((base, key),)
         case ir.Assign(value=ir.Call(ir.Attribute(base, name), (key, *_))) if name in _ASKING:

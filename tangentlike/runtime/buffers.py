@@ -180,11 +180,13 @@ def require_new(found: Any, equal: Any = True, holder: Any = None, name: Any = N
 
 
 def require_unseen(table: Any, key: Any, noted: bool) -> None:
-    """Check that a dict does not have a key that carries derivatives from an earlier call.
+    """Check that a dict does not have a key that carries derivatives from an earlier call: a number
+    that is not an integer, where what was kept is not `noted`.
 
     Raises `ValueError` otherwise.
     """
-    if isinstance(table, dict) and key in table and (not noted or _was_kept(table, key)):
+    kept = _was_kept(table, key) if noted else _holds_numbers(key)
+    if kept and isinstance(table, dict) and key in table:
         raise _found_again()
 
 
