@@ -1,17 +1,16 @@
 """The tests import each other as `tests.<name>`, whatever folder pytest was started in; what takes
-long and tells little more is left to `pytest --all`, which `.ci/run` runs."""
+long and tells little more is left to `pytest --most`, which `.ci/run` runs, and to `--all`."""
 
 import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-MOST, FEW = 2, 4  # parameters of a test function in the usual run; one of so few
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
@@ -26,34 +25,47 @@ os.environ.setdefault("NUMBA_OPT", "0")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--rewrite-golden` replaces the files under tests/golden by what is emitted now."""
     parser.addoption("--rewrite-golden", action="store_true", default=False)
+    parser.addoption("--most", action="store_true", default=False, help="also what is thorough")
     parser.addoption("--all", action="store_true", default=False, help="also what is left out")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "thorough: run by `pytest --all`, as in .ci/run (tests.sampled)"
+        "markers", "thorough: run by `pytest --most`, as in .ci/run, and by `--all`"
     )
     config.addinivalue_line("markers", "every: run with all its parameters, in the usual run too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked as thorough and, where whole files are run, most of what tests of
-    many parameters are given; unless all is asked for."""
+    """Leaves out what is marked as thorough and, where whole files are run, some or most of what
+    tests of many parameters are given; unless more is asked for."""
     if config.getoption("--all"):
         return
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    most = config.getoption("--most")
+    if not most:
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     if not config.getoption("-k") and not any("::" in argument for argument in config.args):
-        items[:] = _spread(items)
+        items[:] = _spread(items, _of_many if most else _of_few)
 
 
-def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Of each test function at most `MOST` of its parameters, evenly spread; one of a `FEW`."""
+def _of_few(count: int) -> int:
+    """How many of so many parameters of a test are taken in the usual run."""
+    return 2 if count > 4 else 1
+
+
+def _of_many(count: int) -> int:
+    """The same in `.ci/run`."""
+    return count if count < 9 else count * 3 // 4
+
+
+def _spread(items: list[pytest.Item], taken: Callable[[int], int]) -> list[pytest.Item]:
+    """Of each test function some of its parameters, evenly spread."""
     alike: dict[str, int] = Counter(item.nodeid.partition("[")[0] for item in items)
     seen: Counter[str] = Counter()
     chosen = []
     for item in items:
         name = item.nodeid.partition("[")[0]
-        place, most = seen[name], MOST if alike[name] > FEW else 1
+        place, most = seen[name], taken(alike[name])
         seen[name] += 1
         is_chosen = place * most // alike[name] != (place - 1) * most // alike[name]
         if is_chosen or item.get_closest_marker("every"):

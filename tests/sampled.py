@@ -1,4 +1,4 @@
-"""Parameters of which the usual run takes some; `pytest --all`, as in `.ci/run`, takes them all."""
+"""Parameters of which the usual run takes some; `pytest --most`, as in `.ci/run`, and `--all` take the others."""
 
 from __future__ import annotations
 

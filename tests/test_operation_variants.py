@@ -1,6 +1,6 @@
 """Operations of the list on arrays of other layouts and types: the same gradient, in their dtype.
 
-A fixed sample runs with `pytest --all`; `TANGENTLIKE_VARIANTS=2000` in the environment runs more.
+A fixed sample runs with `pytest --most`; `TANGENTLIKE_VARIANTS=2000` in the environment runs more.
 """
 
 from __future__ import annotations
