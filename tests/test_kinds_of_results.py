@@ -3,7 +3,9 @@ which rank. (`u = np.zeros_like(0.5)` is an array, which other names of it share
 
 from __future__ import annotations
 
+import re
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -200,3 +202,124 @@ def test_arrays_of_numbers_are_arrays(fn):
     assert value == pytest.approx(fn(0.7))
     assert slope == pytest.approx((fn(0.7 + 1e-6) - fn(0.7 - 1e-6)) / 2e-6)
     check_grads(fn, (0.7,))
+
+
+class Range(NamedTuple):
+    low: float
+    high: float
+
+
+def range_of(a, low, high):
+    if high - low == 1:
+        return Range(a[low], a[low])
+    middle = (low + high) // 2
+    left, right = range_of(a, low, middle), range_of(a, middle, high)
+    return Range(min(left.low, right.low), max(left.high, right.high))
+
+
+def width(a):
+    both = range_of(a, 0, len(a))
+    return both.high - both.low**2
+
+
+def power_of(a, n):
+    if n == 1:
+        return a
+    h = power_of(a, n // 2)
+    s = h @ h
+    return s @ a if n % 2 else s
+
+
+def walks(a):
+    return np.sum(power_of(a, 5))
+
+
+def even(x, n):
+    return x if n == 0 else odd(x * x, n - 1) * x
+
+
+def odd(x, n):
+    if n == 0:
+        return 0.5 * x
+    return np.sin(even(x, n - 1))
+
+
+def alternating(x):
+    return np.sum(even(x, 5) * x)
+
+
+@pytest.mark.parametrize(
+    ("fn", "x", "pairs"),
+    [
+        (width, np.array([0.4, 0.9, -0.2, 0.6]), 1),
+        (walks, np.array([[0.7, 0.2], [0.3, 0.9]]), 1),
+        (alternating, np.array([0.7, 0.3, 0.4]), 2),
+    ],
+)
+def test_a_function_that_calls_itself_gives_what_it_gives_at_its_end(fn, x, pairs):
+    """It is one function, whatever the calls of it are known to give it."""
+    df = tl.grad(fn)
+    check_grads(fn, (x,))
+    df(x)
+    text = df.source_for(x)
+    assert text.count("_bwd(tape, ") == pairs
+    assert not re.search("unbroadcast|accumulate|scalar_seed|matmul_bar", text)
+
+
+def one_or_the_other(x, n):
+    if n == 0:
+        return x[0]
+    s = one_or_the_other(x, n - 1)
+    return x * s if n == 1 else s * x
+
+
+def one_of_both(x):
+    return np.sum(one_or_the_other(x, 2) * x) + one_or_the_other(x, 0)
+
+
+def in_order(a):
+    if len(a) < 2:
+        return a
+    low = [v for v in a[1:] if v < a[0]]
+    return in_order(low) + [a[0]] + in_order([v for v in a[1:] if v >= a[0]])
+
+
+def of_sorted(x):
+    s = in_order([x[0], x[1] * 2.0, x[2]])
+    return s[0] * s[1] + s[2] ** 2
+
+
+def leaves_of(tree):
+    if not isinstance(tree, list):
+        return [tree]
+    found = []
+    for part in tree:
+        found = found + leaves_of(part)
+    return found
+
+
+def of_leaves(x):
+    found = leaves_of([x[0], [x[1], [x[2]]]])
+    return found[0] * found[1] + found[2] ** 2
+
+
+def levels(n, d):
+    if n == 0:
+        return {}
+    found = levels(n - 1, d * 0.5)
+    found[n] = d * n
+    return found
+
+
+def of_levels(x):
+    found = levels(3, x[0])
+    return found[1] * found[2] + found[3] * x[1]
+
+
+@pytest.mark.parametrize("fn", [one_of_both, of_sorted, of_leaves, of_levels])
+def test_a_function_that_calls_itself_may_give_anything(fn):
+    check_grads(fn, (np.array([0.7, 0.3, 0.4]),))
+
+
+def test_a_dict_of_a_function_that_calls_itself_to_second_order():
+    check_grads(of_levels, (np.array([0.7, 0.3, 0.4]),), order=2)

@@ -159,6 +159,24 @@ def spectrum(x):
     return np.sum(np.abs(z) ** 2 * np.arange(len(x)))
 
 
+class Range(NamedTuple):
+    low: float
+    high: float
+
+
+def found(a, low, high):
+    if high - low == 1:
+        return Range(a[low], a[low])
+    middle = (low + high) // 2
+    left, right = found(a, low, middle), found(a, middle, high)
+    return Range(min(left.low, right.low), max(left.high, right.high))
+
+
+def width(a):
+    both = found(a, 0, len(a))
+    return (both.high - both.low) ** 2
+
+
 CHILDREN = (np.array([2, -1, 4, -1, -1]), np.array([-1, -1, 3, -1, -1]))
 CASES: list[tuple[Callable[..., Any], Any, tuple[Any, ...]]] = [
     (power, 0, (1.1, 11)),
@@ -171,6 +189,7 @@ CASES: list[tuple[Callable[..., Any], Any, tuple[Any, ...]]] = [
     (length, 0, (Segment(0.1, 0.9, 0.4), 3)),
     (nested, 0, (0.4, 2, 2)),
     (spectrum, 0, (VECTOR[:4].copy(),)),
+    (width, 0, (VECTOR,)),
 ]
 
 
@@ -232,25 +251,3 @@ def test_standalone_files(tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     np.testing.assert_allclose(eval(ran.stdout), tl.grad(integral, (0, 1))(1.3, 2.0), rtol=1e-11)
-
-
-class Range(NamedTuple):
-    low: float
-    high: float
-
-
-def test_a_recursion_that_gives_a_named_tuple_is_refused() -> None:
-    def found(a, low, high):
-        if high - low == 1:
-            return Range(a[low], a[low])
-        middle = (low + high) // 2
-        left, right = found(a, low, middle), found(a, middle, high)
-        return Range(min(left.low, right.low), max(left.high, right.high))
-
-    def width(a):
-        both = found(a, 0, len(a))
-        return both.high - both.low
-
-    with pytest.raises(tl.UnsupportedError, match="Numba") as refused:
-        tl.grad(width, target="numba")(VECTOR)
-    assert "found(a" in str(refused.value) or "left.low" in str(refused.value)

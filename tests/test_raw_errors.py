@@ -600,17 +600,6 @@ def test_objects_that_yield_in_ways_that_are_not_read(f):
 # ------------------------------------------------- what is refused with the line that asks for it
 
 
-def joined_by_itself(items):
-    if len(items) < 2:
-        return items
-    return joined_by_itself(items[1:]) + joined_by_itself(items[2:])
-
-
-def of_joined(x):
-    found = joined_by_itself([x[0], x[1], x[0]])
-    return found[0] * found[1]
-
-
 def turned_and_written(x):
     m = np.outer(x, x)
     for (i, j), v in np.ndenumerate(m.T):
@@ -626,7 +615,7 @@ def of_a_word_of_python(x):
     return options_of(x, **{"lambda": x[1]})
 
 
-@pytest.mark.parametrize("f", [of_joined, turned_and_written, of_a_word_of_python])
+@pytest.mark.parametrize("f", [turned_and_written, of_a_word_of_python])
 def test_what_ended_in_errors_of_type_or_syntax(f):
     with pytest.raises(tl.UnsupportedError) as caught:
         tl.grad(f)(X)

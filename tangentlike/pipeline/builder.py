@@ -438,6 +438,37 @@ class Builder:
             return OTHER
         return kind_of(result.value, self._kinds(function, kinds), self.book)
 
+    def base_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
+        """What a callee returns where that depends on no function of the user's."""
+        function = lowered.function
+        last = function.body[-1] if function.body else None
+        if not isinstance(last, ir.Return) or last.value is None:
+            return UNKNOWN
+        known = self._kinds(function, kinds)
+        stmts = [stmt for stmt in ir.statements(function.body) if isinstance(stmt, ir.Assign)]
+        called = set[str]()
+        more = {n for stmt in stmts if self._calls(stmt.value) for n in ir.binds(stmt)}
+        while more - called:
+            called |= more
+            more = {n for s in stmts if called & ir.names_in(s.value) for n in ir.binds(s)}
+
+        def base(expr: ir.Expr) -> Kind:
+            if isinstance(expr, ir.Display) and expr.form == "tuple":
+                return Kind("tuple", items=tuple(map(base, expr.items)))
+            ends = [expr]
+            if isinstance(expr, ir.Var) and expr.name in called:
+                ends = [stmt.value for stmt in stmts if stmt.target == expr.name]
+            ends = [e for e in ends if not called & ir.names_in(e) and not self._calls(e)]
+            found = [kind_of(end, known, self.book) for end in ends]
+            return functools.reduce(Kind.join, found) if found else UNKNOWN
+
+        return base(last.value)
+
+    def _calls(self, expr: ir.Expr) -> bool:
+        """Whether an expression names a function of the user's."""
+        refs = (part for part in ir.walk(expr) if isinstance(part, ir.Ref))
+        return any(self.book.is_callee(ref.obj) for ref in refs)
+
     # --------------------------------------------------------------------------- the stages
 
     def _kinds(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:

@@ -579,9 +579,11 @@ def _without_tuples(
 
 
 def _fused(
-    functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
+    functions: tuple[ir.Function, ...], last: int, request: Request, scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
-    """The functions with those before them that CuPy fuses, for the target that asks for these."""
+    """The functions, each once but the `last`, which are asked for; with those before them that
+    CuPy fuses, for the target that asks for these."""
+    functions = without_repeats(functions, build.facts, last, request.target == "numba")
     if request.target != "cupy-fused":
         return functions
     scopes = scopes_of(ir.Module(functions), scope, build.scopes)
@@ -645,7 +647,7 @@ def _derived(
     with build.record.stage("simplified") as run:
         functions = _without_tuples(functions, request, build.facts)
         run.made = simplified_pairs(functions, build.simplified, build.facts, len(main))
-        run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
+        run.made = _fused(run.made, len(main), request, lowered.scope, build)
         asked = frozenset(build.methods.asked)
         run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
@@ -653,12 +655,12 @@ def _derived(
         run.made = _compilable(read.functions, request, lowered.scope, build, facts)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
-        made = load(emitted := emit(module, lowered.scope, build.scopes))
+        loaded = load(emitted := emit(module, lowered.scope, build.scopes))
     own = {"simplified": module, "emitted": emitted.source}
     programs = {**build.record.programs(lowered.function.name), **own}
     with contextlib.closing(build):
         return Derived(
-            tuple(made[f.name] for f in main),
+            tuple(loaded[f.name] for f in main),
             emitted.source,
             emitted.origins,
             Stages(programs, build.record.stages, functools.partial(_programs, fn, request, book)),

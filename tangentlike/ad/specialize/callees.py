@@ -210,6 +210,8 @@ class Builder(Protocol):
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
 
+    def base_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
+
     def forget_kinds(self) -> None: ...
 
     def makes(self, asked: Callable[[type], bool]) -> bool: ...
@@ -354,8 +356,9 @@ class Callees:
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.
 
-        A recursive call is taken to give a float; if the function then does give one, that was
-        right at every depth, and if not, nothing is claimed.
+        A recursive call is taken to give a float, or else what the function gives where it calls
+        nobody; if the function then does give that, it was right at every depth, and if not,
+        nothing is claimed.
         """
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         try:
@@ -374,18 +377,31 @@ class Callees:
             return rough(self._results[key], sizes)
         if len(self._results) > _MOST_RESULTS:
             return UNKNOWN
-        before = set(self._results)
-        self._results[key] = FLOAT
-        self._assumed.add(key)
-        found = self.builder.result_kind(lowered, kinds)
-        if key not in self._assumed and found != FLOAT:  # claim nothing from what was assumed
-            self._results = {k: v for k, v in self._results.items() if k in before}
-            self._results[key] = UNKNOWN
-            self.builder.forget_kinds()
-            found = self.builder.result_kind(lowered, kinds)
-        self._assumed.discard(key)
-        self._results[key] = found
+        found = self._results[key] = self._found_result(key, lowered, kinds)
         return rough(found, sizes)
+
+    def _found_result(self, key: Any, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
+        """What a function gives, whatever of it is asked while that is found."""
+        assert self.builder is not None
+        before, builder = dict(self._results), self.builder
+
+        def given(guess: Kind) -> tuple[Kind, bool]:
+            """What it gives if calls of itself give a guess, and whether that is right."""
+            self._results = {**before, key: guess}
+            self._assumed.add(key)
+            if guess != FLOAT:
+                builder.forget_kinds()  # (claim nothing from what was assumed)
+            found = builder.result_kind(lowered, kinds)
+            right = found == guess or key in self._assumed
+            self._assumed.discard(key)
+            return found, right
+
+        found, right = given(FLOAT)
+        if not right:
+            found, right = given(builder.base_kind(lowered, kinds))
+        if not right:
+            found, right = given(found)
+        return found if right else given(UNKNOWN)[0]
 
     def pair(
         self,

@@ -5,8 +5,16 @@ the tape.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any
+import itertools
+from collections.abc import (
+    Callable,
+    Container,
+    Hashable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 
 import numpy as np
 
@@ -552,43 +560,86 @@ def _shortened(
     return _retaped(fwd, changed), shorter if rest == bwd.body[1:] else simplified(shorter)
 
 
-def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Function, ...]:
+def without_repeats(
+    functions: Sequence[ir.Function],
+    facts: MutableMapping[str, Facts],
+    last: int,
+    in_pairs: bool = False,
+) -> tuple[ir.Function, ...]:
     """The functions without those that are another one by another name: a helper that is called
     with other arguments active has a backward function more, and often the same forward function.
-    The `last` ones are asked for by their names.
+    Functions that call themselves, or each other, are the same if they are where what they call is.
+    The `last` ones are asked for by their names. With `in_pairs` a forward function stays beside
+    each backward function.
 
     >>> from tangentlike.frontend.lower import program
     >>> f, g = (dataclasses.replace(program("return x"), name=name) for name in "fg")
-    >>> [fn.name for fn in without_repeats((f, g, dataclasses.replace(f, name="main")), 1)]
+    >>> main = dataclasses.replace(f, name="main")
+    >>> [fn.name for fn in without_repeats((f, g, main), {}, 1)]
     ['f', 'main']
     """
-    made = list(functions)
-    names = {fn.name for fn in made}
-    refs: dict[str, Any] = {
-        ref.text: ref.obj for fn in made for ref in fact(references, fn) if ref.text in names
-    }
-    while True:
-        same = _same_as_earlier(made[: len(made) - last])
-        if not same:
-            return tuple(made)
-        called = {name: ir.Ref(other, refs.get(other)) for name, other in same.items()}
-        made = [_calling(fn, called) for fn in made if fn.name not in same]
+    gone = _same_as_earlier(functions[: len(functions) - last], in_pairs)
+    if not gone:
+        return tuple(functions)
+    names: dict[str, str] = {}  # those that stay have the shortest name of all that they stand for
+    for name, first in gone.items():
+        names[first] = min(names.get(first, first), name, key=lambda n: (len(n), n))
+    facts.update({name: facts[first] for first, name in names.items() if first in facts})
+    refs = {ref.text: ref.obj for fn in functions for ref in fact(references, fn)}
+    now = {**names, **{name: names[first] for name, first in gone.items()}}
+    called = {name: ir.Ref(new, refs.get(new)) for name, new in now.items()}
+    return tuple(
+        dataclasses.replace(_calling(fn, called), name=names.get(fn.name, fn.name))
+        for fn in functions
+        if fn.name not in gone
+    )
 
 
-def _same_as_earlier(functions: Sequence[ir.Function]) -> dict[str, str]:
-    """The names of functions that an earlier one is equal to, and the name of that."""
-    found: dict[str, str] = {}
+def _same_as_earlier(functions: Sequence[ir.Function], in_pairs: bool) -> dict[str, str]:
+    """The names of functions that an earlier one is equal to, and the name of that: those that
+    look alike are taken for equal, until what they call is not."""
     known: dict[Hashable, list[ir.Function]] = {}
     for fn in functions:
-        if "." in fn.name:
-            continue  # (a method: its class needs one of its own)
-        alike = known.setdefault((fn.place, fn.param_names, len(fn.body)), [])
-        same = next((f for f in alike if dataclasses.replace(fn, name=f.name) == f), None)
-        if same is None:
-            alike.append(fn)
-        else:
-            found[fn.name] = same.name
-    return found
+        if "." not in fn.name:  # (a method: its class needs one of its own)
+            known.setdefault((fn.place, fn.param_names, len(fn.body)), []).append(fn)
+    alike = {fn.name: fn for group in known.values() if len(group) > 1 for fn in group}
+    looks = {name: _and_what_it_calls(fn, alike) for name, fn in alike.items()}
+    for fwd, bwd in itertools.pairwise(functions) if in_pairs else ():
+        if fwd.name in looks and unpacked_names(bwd) is not None:
+            look, called = looks[fwd.name]
+            looks[fwd.name] = look, (*called, *((bwd.name,) if bwd.name in looks else ()))
+    classes = dict.fromkeys(alike, "")
+    while True:
+        made: dict[str, str] = {}
+        for name, (look, called) in looks.items():
+            for first in dict.fromkeys(made.values()):
+                other, others = looks[first]
+                same = classes[name] == classes[first] and len(called) == len(others)
+                pairs = zip(called, others, strict=True) if same else ()
+                if same and all(classes[a] == classes[b] for a, b in pairs) and look == other:
+                    made[name] = first
+                    break
+            else:
+                made[name] = name
+        if made == classes:
+            return {name: first for name, first in made.items() if name != first}
+        classes = made
+
+
+def _and_what_it_calls(
+    fn: ir.Function, among: Container[str]
+) -> tuple[ir.Function, tuple[str, ...]]:
+    """A function without its name and those of others, and these in order."""
+    called: list[str] = []
+
+    def one(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Ref) and expr.text in among:
+            called.append(expr.text)
+            return ir.Ref("", None)
+        return ir.rebuild(expr, one)
+
+    body = ir.rewrite(fn.body, expression=one)
+    return dataclasses.replace(fn, name="", body=body), tuple(called)
 
 
 def _calling(fn: ir.Function, same: Mapping[str, ir.Ref]) -> ir.Function:
