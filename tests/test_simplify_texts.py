@@ -414,6 +414,18 @@ def normalised(a, x, steps):
     return x @ a @ x
 
 
+def test_terms_with_their_factors_in_another_order_are_one():
+    """(The gradient of `lam * w @ w`; a product within brackets has the same factors.)"""
+
+    def f(w, lam):
+        return lam * w @ w + np.sum(lam * w * w)
+
+    df = tl.grad(f)
+    w = np.array([0.3, -0.7])
+    np.testing.assert_allclose(df(w, 0.5), 2.0 * w)
+    assert "return 4.0 * w * lam" in df.source_for(w, 0.5)
+
+
 def test_numbers_of_quotients_are_multiplied():
     a = np.array([[2.0, 0.3], [0.1, 1.0]])
     args = a, np.array([0.6, 0.8]), 3

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -270,11 +271,11 @@ def terms_of(expr: ir.Expr) -> list[Product]:
 
 
 def merge_terms(terms: list[Product], may_merge: Callable[[Product], bool]) -> list[Product]:
-    """Add the numbers of equal terms: `r + r` is `2.0 * r`."""
+    """Add the numbers of equal terms: `r + r` is `2.0 * r`, and so is `lam * w + w * lam`."""
     merged: dict[object, int] = {}
     out: list[Product] = []
     for term in terms:
-        key = (term.factors, term.divisors)
+        key = frozenset(Counter(_atoms(term.factors)).items()), term.divisors
         if key in merged and may_merge(term):
             at = merged[key]
             total = out[at].coefficient + term.coefficient
@@ -283,6 +284,15 @@ def merge_terms(terms: list[Product], may_merge: Callable[[Product], bool]) -> l
         merged.setdefault(key, len(out))
         out.append(term)
     return out
+
+
+def _atoms(factors: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
+    """The factors of some factors."""
+    for factor in factors:
+        if isinstance(factor, ir.Call) and factor.fn == MUL:
+            yield from _atoms(factor.args)
+        else:
+            yield factor
 
 
 def build_sum(terms: list[Product], floating: Predicate) -> ir.Expr:
