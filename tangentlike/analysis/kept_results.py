@@ -53,63 +53,78 @@ def asking_for_new(
     """
     if not compares(function):
         return function
-    holders = [p.name for p in function.params if noted or not isinstance(p.default, _PLAIN)]
-    made = {holder: held_by(holder, function) for holder in function.param_names}
-    index = fact(ProgramIndex, function)
-    bound = {
-        name: index.statements[at[0]] for name, at in index.definitions.items() if len(at) == 1
-    }
-    plain = {n: s.value for n, s in bound.items() if isinstance(s, ir.Assign) and s.target == n}
-    params = varied().intersection(function.param_names)
-    found = {holder: computed_from(function, params - {holder}) for holder in made}
+    return _Asking(function, varied, noted).rewritten(function)
 
-    def kept(call: ir.Call) -> list[ir.Expr]:
+
+class _Asking(ir.Rewriter):
+    """What asks in one function. `made`: by the parameter that holds something, the names of what
+    comes from there; `varying`: those of what is computed from other parameters that vary."""
+
+    def __init__(
+        self, function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool
+    ) -> None:
+        self.noted = noted
+        params = function.params
+        self.holders = [p.name for p in params if noted or not isinstance(p.default, _PLAIN)]
+        self.made = {holder: held_by(holder, function) for holder in function.param_names}
+        index = fact(ProgramIndex, function)
+        bound = (
+            (name, index.statements[at[0]])
+            for name, at in index.definitions.items()
+            if len(at) == 1
+        )
+        self.plain = {n: s.value for n, s in bound if isinstance(s, ir.Assign) and s.target == n}
+        given = varied().intersection(function.param_names)
+        self.varying = {holder: computed_from(function, given - {holder}) for holder in self.made}
+        apart = {name for name, value in self.plain.items() if self._differs(value)}
+        self.distances = computed_from(function, apart) if apart else frozenset[str]()
+
+    def _kept(self, call: ir.Call) -> list[ir.Expr]:
         """The operands that may be what was kept."""
         operands = []
         for one, other in (call.args[:2], call.args[1::-1]):
             names, asked = ir.names_in(one), ir.names_in(other)
-            if any(names & made[h] and not names & found[h] and asked & found[h] for h in holders):
-                operands.append(plain.get(one.name, one) if isinstance(one, ir.Var) else one)
+            if any(
+                names & self.made[h] and not names & self.varying[h] and asked & self.varying[h]
+                for h in self.holders
+            ):
+                operands.append(self.plain.get(one.name, one) if isinstance(one, ir.Var) else one)
         return operands
 
-    def question(call: ir.Call, value: ir.Expr) -> ir.Call | None:
-        operands = kept(call)
+    def _question(self, call: ir.Call, value: ir.Expr) -> ir.Call | None:
+        operands = self._kept(call)
         if not operands:
             return None
         equal = ir.Const(not any(getattr(call.fn, "obj", None) is known for known in _UNEQUAL))
-        places = (_place(call, of) for of in operands if noted)
+        places = (_place(call, of) for of in operands if self.noted)
         return ir.Call(_NEW, (value, equal, *next(filter(None, places), ())), at=call.at)
 
-    def differs(expr: ir.Expr) -> bool:
+    def _differs(self, expr: ir.Expr) -> bool:
         """Whether there is a difference of what was kept and what varies in an expression."""
-        return any(_is_comparison(part, _LESS) and bool(kept(part)) for part in ir.walk(expr))
+        return any(_is_comparison(part, _LESS) and bool(self._kept(part)) for part in ir.walk(expr))
 
-    apart = {name for name, value in plain.items() if differs(value)}
-    distances = computed_from(function, apart) if apart else frozenset[str]()
+    def _is_distance(self, expr: ir.Expr) -> bool:
+        return not self.distances.isdisjoint(ir.names_in(expr)) or self._differs(expr)
 
-    def distance(expr: ir.Expr) -> bool:
-        return not distances.isdisjoint(ir.names_in(expr)) or differs(expr)
-
-    def new(expr: ir.Expr) -> ir.Expr:
-        if _is_comparison(expr, _ORDER) and any(map(distance, expr.args)):
-            args = (ir.Call(_NEW, (a, ir.Const(0))) if distance(a) else a for a in expr.args)
+    def expression(self, expr: ir.Expr) -> ir.Expr:
+        if _is_comparison(expr, _ORDER) and any(map(self._is_distance, expr.args)):
+            zero = ir.Const(0)
+            args = (ir.Call(_NEW, (a, zero)) if self._is_distance(a) else a for a in expr.args)
             return ir.replaced(expr, args=tuple(args))
-        asked = question(expr, expr) if _is_comparison(expr) else None
-        return asked or ir.rebuild(expr, new)
+        asked = self._question(expr, expr) if _is_comparison(expr) else None
+        return asked or ir.rebuild(expr, self.expression)
 
-    def statement(stmt: ir.Stmt) -> ir.Instead:
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(target=str(name), value=value) if _is_comparison(value):
-                asked = question(value, ir.Var(name))
+                asked = self._question(value, ir.Var(name))
                 return None if asked is None else (stmt, ir.Do(asked, stmt.origin))
-        for base, key in () if noted and isinstance(stmt, ir.If) else _looked_up(stmt):
+        for base, key in () if self.noted and isinstance(stmt, ir.If) else _looked_up(stmt):
             names = ir.names_in(base), ir.names_in(key)
-            if any(names[0] & made[h] and names[1] & found[h] for h in made):
-                asks = ir.Call(_UNSEEN, (base, key, ir.Const(noted)))
+            if any(names[0] & self.made[h] and names[1] & self.varying[h] for h in self.made):
+                asks = ir.Call(_UNSEEN, (base, key, ir.Const(self.noted)))
                 return (ir.Do(asks, stmt.origin), stmt)
         return None
-
-    return ir.with_body(function, ir.rewrite(function.body, statement, new))
 
 
 def _place(call: ir.Call, kept: ir.Expr) -> tuple[ir.Expr, ...]:

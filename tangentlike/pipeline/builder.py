@@ -333,13 +333,14 @@ class Builder:
             run.made = self._callee(request, (found.fwd, found.bwd), context, primal.active)
             return run.made
 
-    def kept_noted(self, functions: tuple[ir.Function, ...], main: str) -> tuple[ir.Function, ...]:
-        """The functions, of which the `main` one notes what outer objects hold when it begins, if
-        any of them asks that."""
+    def all_functions(self, main: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
+        """The functions of a derivative: those that are called, and then the main ones, of which
+        the first notes what outer objects hold when it begins, if any function asks that."""
+        functions = self._without_unread_restores((*self.callees.functions, *main))
         unchanged = [ir.Ref(f"kept{k}", obj) for k, obj in enumerate(self.reading.unchanged)]
-        return noting_kept(functions, main, self.reading.lent, unchanged)
+        return noting_kept(functions, main[0].name, self.reading.lent, unchanged)
 
-    def without_unread_restores(
+    def _without_unread_restores(
         self, functions: tuple[ir.Function, ...]
     ) -> tuple[ir.Function, ...]:
         """The functions with pairs that restore no more than what somebody reads back: a stencil in

@@ -641,8 +641,7 @@ def _derived(
     """The derivative of a function of whose parameters this is known."""
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
-    functions = build.without_unread_restores((*build.callees.functions, *main))
-    functions = build.kept_noted(functions, main[0].name)
+    functions = build.all_functions(main)
     _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
         functions = _without_tuples(functions, request, build.facts)
@@ -653,7 +652,7 @@ def _derived(
         apart = ir.Module(run.made, _types(fn, request, asked))
         read = ir.Module(_finished(run.made, request, facts), apart.types)
         run.made = _compilable(read.functions, request, lowered.scope, build, facts)
-    module = ir.Module(run.made, apart.types)
+        module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         loaded = load(emitted := emit(module, lowered.scope, build.scopes))
     own = {"simplified": module, "emitted": emitted.source}

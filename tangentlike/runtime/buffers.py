@@ -165,6 +165,12 @@ def note_kept(x: Any, also: bool = False) -> None:
     _KEPT.held = {**_KEPT.held, **found} if also else found
 
 
+_FOUND_AGAIN = (
+    "what carries derivatives is equal to what an earlier call kept, and what that kept is a "
+    "constant: differentiate the function that computes it, or begin with nothing kept"
+)
+
+
 def require_new(found: Any, equal: Any = True, holder: Any = None, name: Any = None) -> Any:
     """`found` itself, which says where something is equal (or not) to what was kept, as `name` of
     `holder`: it is not everywhere so, or that was not kept by an earlier call.
@@ -175,7 +181,7 @@ def require_new(found: Any, equal: Any = True, holder: Any = None, name: Any = N
     False
     """
     if np.size(found) and np.all(np.asarray(found) == equal) and _was_kept(holder, name):
-        raise _found_again()
+        raise ValueError(_FOUND_AGAIN)
     return found
 
 
@@ -187,7 +193,7 @@ def require_unseen(table: Any, key: Any, noted: bool) -> None:
     """
     kept = _was_kept(table, key) if noted else _holds_numbers(key)
     if kept and isinstance(table, dict) and key in table:
-        raise _found_again()
+        raise ValueError(_FOUND_AGAIN)
 
 
 def _was_kept(holder: Any, name: Any) -> bool:
@@ -196,13 +202,6 @@ def _was_kept(holder: Any, name: Any) -> bool:
     if not isinstance(held, dict) or name not in held:
         return True
     return id(held[name]) in getattr(_KEPT, "held", {})
-
-
-def _found_again() -> ValueError:
-    return ValueError(
-        "what carries derivatives is equal to what an earlier call kept, and what that kept is a "
-        "constant: differentiate the function that computes it, or begin with nothing kept"
-    )
 
 
 def read_only(x: Any) -> Any:
