@@ -75,14 +75,18 @@ ITERATED = Subject(
         ("p = iter(<V> * <S>)", "q = list(zip(p, p))", "<Y> = q[0][1] * q[1][0]"),
         ("p = iter(<V>)", "q = zip(p, p)", "for x1, x2 in q:", "    <S> = <S> * x1 + 0.2 * x2"),
         # objects whose class says what they yield, and in which order
-        (
-            "p = ORDERED['<B>'](<V>, <S>)",
-            "t1 = <S> * 0.5",
-            "for q in reversed(p):",
-            "    t1 = t1 * 0.5 + q * <S>",
-            "<Y> = t1 + list(reversed(p))[0] * 0.3",
+        *(
+            (
+                f"p = ORDERED['{key}'](<V>, <S>)",
+                "t1 = <S> * 0.5",
+                "for q in reversed(p):",
+                "    t1 = t1 * 0.5 + q * <S>",
+                "<Y> = t1 + list(reversed(p))[0] * 0.3",
+            )
+            for key in "uw"
         ),
-        ("p = [<S>]", "p.extend(ORDERED['<B>'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
+        ("p = [<S>]", "p.extend(ORDERED['u'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
+        ("p = [<S>]", "p.extend(ORDERED['w'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
         ("p = Keyed(<V>, <S>)", "q = dict(p)", "q.update(Keyed(<W>, <S>))", "<Y> = q['u'] * <S>"),
         ("p = {'w': <S>}", "p.update(Keyed(<V>, <S>))", "<Y> = p['u'] * p['w'] + {**p}['x']"),
     ),

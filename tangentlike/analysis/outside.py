@@ -200,6 +200,13 @@ class OuterSources(Sources):
         run asks that."""
         return self.found(n for n in self.written(stmt) if not self.is_asked(n))
 
+    def changed_unasked(self, stmt: ir.Stmt, guards: list[ir.Call] | None) -> dict[str, ir.Ref]:
+        """The same, with those of which there is no name to ask by (no `guards`)."""
+        into = self.changed_by(stmt)
+        if into or guards is not None:
+            return into
+        return self.found(n for n in self.written(stmt) if not is_unsure(n))
+
     def unchanged_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
         """The outer objects that the call of a user's function may change, and of which the run
         asks whether it did."""
@@ -461,7 +468,8 @@ class Outside:
         places, updated = {**values.given}, {**values.updated}
         for stmt in ir.statements(function.body):
             here = outer.at(stmt)
-            into, guards = here.changed_by(stmt), here.guards(stmt)
+            guards = here.guards(stmt)
+            into = here.changed_unasked(stmt, guards)
             written |= into
             places |= into if into and not _stores_numbers(stmt, here, function) else {}
             updated |= into if self._updates(stmt, outer) else {}
@@ -713,9 +721,10 @@ class Outside:
     ) -> Iterator[tuple[str, Found]]:
         """Names whose values a statement puts into outer objects, and these; refuses writes into
         what a function with a cache gave, as it would give it again."""
-        into = outer.at(stmt).changed_by(stmt)
+        guards = outer.at(stmt).guards(stmt)
+        into = outer.at(stmt).changed_unasked(stmt, guards)
         _refuse_cached(stmt, into)
-        out = into or outer.at(stmt).guards(stmt) is None
+        out = into or guards is None
         yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if out)
         if values.carried and _calls_a_value(stmt):
             yield from ((name, values.written) for name in sorted(ir.reads(stmt)))

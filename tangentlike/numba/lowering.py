@@ -16,9 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import ir, runtime
+from ..codegen.optimize.dead import remove_dead_code
 from ..codegen.optimize.facts import Facts
 from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex
 from ..rules.book import RuleBook
 from .compiling import compiled, numba_module
 from .recursion import tapes_in_lists
@@ -26,6 +29,9 @@ from .short_arrays import short_arrays_as_loops
 from .stacks import stacks_as_arrays
 
 _MATMUL = ir.Ref("@", operator.matmul)
+_TESTS = frozenset(
+    (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt, operator.not_)
+)
 _S = TypeVar("_S", bound=ir.Stmt)
 
 
@@ -40,6 +46,7 @@ def lowered(
     numba_module()
     by_identity = any(map(_has_shadow, functions))  # (arrays stay the objects that they are)
     made = []
+    functions = [_without_decided_branches(fn, facts[fn.name]) for fn in functions]
     for fn in tapes_in_lists(functions, facts, book):
         fn = stacks_as_arrays(fn, facts[fn.name], book, of_arrays=not by_identity)
         if not by_identity:
@@ -52,6 +59,46 @@ def _has_shadow(fn: ir.Function) -> bool:
     """Whether a function makes the shadow in which adjoints are found by identity."""
     parts = (part for stmt in ir.statements(fn.body) for part in ir.walk_statement(stmt))
     return any(isinstance(part, ir.Ref) and part.obj is runtime.Shadow for part in parts)
+
+
+def _without_decided_branches(fn: ir.Function, facts: Facts) -> ir.Function:
+    """A function without the branches that constants decide: Numba drops these, and would not know
+    of what a list is that they alone fill."""
+    made = _Decided(fn).rewritten(fn)
+    return fn if made is fn else remove_dead_code(made, facts)
+
+
+class _Decided(ir.Rewriter):
+    """The branches of one function, of which some names are constants."""
+
+    def __init__(self, fn: ir.Function) -> None:
+        index = fact(ProgramIndex, fn)
+        once = (index.statements[at[0]] for at in index.definitions.values() if len(at) == 1)
+        assigned = (stmt for stmt in once if isinstance(stmt, ir.Assign))
+        self.known = {
+            s.target: s.value
+            for s in assigned
+            if isinstance(s.value, ir.Const) and isinstance(s.value.value, int | float)
+            if s.target not in fn.param_names
+        }
+
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        if type(stmt) is not ir.If:
+            return None
+        test = self._constant(stmt.test)
+        return None if test is None else self.block(stmt.body if test.value else stmt.orelse)
+
+    def _constant(self, expr: ir.Expr) -> ir.Const | None:
+        match expr:
+            case ir.Const():
+                return expr
+            case ir.Var(name):
+                return self.known.get(name)
+            case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=()) if obj in _TESTS:
+                values = [value for arg in args if (value := self._constant(arg)) is not None]
+                whole = len(values) == len(args)
+                return ir.Const(obj(*(v.value for v in values))) if whole else None
+        return None
 
 
 class _Lowering(ir.Rewriter):
