@@ -197,15 +197,6 @@ def of_branches_of_callees(x, k):
     return s
 
 
-def with_a_switch(x):
-    level = 0.0
-    for _ in range(3):
-        if level > 1.0:
-            x = x * x
-        x = np.sin(x) * x
-    return np.sum(x)
-
-
 def fitted(a, b):
     return np.sum(np.linalg.lstsq(a, b)[0] ** 2)
 
@@ -264,7 +255,6 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (over_places, (RNG.standard_normal((2, 3)),)),
     (fitted, (RNG.standard_normal((5, 2)), RNG.standard_normal(5))),
     (of_branches_of_callees, (vector(4), 1)),
-    (with_a_switch, (vector(6),)),
     (joined_rows, (RNG.standard_normal((2, 3)),)),
     (convolved, (RNG.standard_normal((5, 5)), RNG.standard_normal((2, 2)))),
 ]

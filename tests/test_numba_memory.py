@@ -100,6 +100,20 @@ def many_blocks(x, n):
     return s
 
 
+def with_a_switch(x):
+    """(Numba drops the branch, and would not know of what a list is that it alone fills.)"""
+    level, y, z = 0.0, x * 2.0, np.sin(x)
+    w = z
+    for i in range(3):
+        if level > 1.0:
+            w = y
+        w, y = y, w
+        w[i] += x[i] ** 2
+        if y[0] > w[0]:
+            w = y
+    return np.sum(y * z) + np.sum(w)
+
+
 def of_nested_lists(x):
     rows = [[x[0], x[1]], [x[2], x[3]]]
     s = 0.0
@@ -152,6 +166,7 @@ BY_IDENTITY: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (strided, (X,)),
     (numbers_by_name, (X,)),
     (many_blocks, (X, 12)),
+    (with_a_switch, (X,)),
 ]
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     *BY_IDENTITY,
