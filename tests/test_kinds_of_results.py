@@ -230,8 +230,8 @@ def power_of(a, n):
     return s @ a if n % 2 else s
 
 
-def walks(a):
-    return np.sum(power_of(a, 5))
+def walks(a, n=5):
+    return np.sum(power_of(a, n))
 
 
 def even(x, n):

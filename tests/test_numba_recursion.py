@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.test_kinds_of_results import walks, width
 
 numba = pytest.importorskip("numba")
 # (Each compilation takes a second.)
@@ -104,20 +105,6 @@ def halves(a):
     return halves(a[: n // 2]) * halves(a[n // 2 :]) + a[0]
 
 
-def matrix_power(a, n):
-    if n == 1:
-        return a
-    h = matrix_power(a, n // 2)
-    s = h @ h
-    if n % 2 == 1:
-        s = s @ a
-    return s
-
-
-def walks(a, n):
-    return np.sum(matrix_power(a, n))
-
-
 class Segment(NamedTuple):
     a: float
     b: float
@@ -157,24 +144,6 @@ def transformed(z):
 def spectrum(x):
     z = transformed(x + 0j)
     return np.sum(np.abs(z) ** 2 * np.arange(len(x)))
-
-
-class Range(NamedTuple):
-    low: float
-    high: float
-
-
-def found(a, low, high):
-    if high - low == 1:
-        return Range(a[low], a[low])
-    middle = (low + high) // 2
-    left, right = found(a, low, middle), found(a, middle, high)
-    return Range(min(left.low, right.low), max(left.high, right.high))
-
-
-def width(a):
-    both = found(a, 0, len(a))
-    return (both.high - both.low) ** 2
 
 
 CHILDREN = (np.array([2, -1, 4, -1, -1]), np.array([-1, -1, 3, -1, -1]))

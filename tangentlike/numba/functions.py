@@ -170,36 +170,6 @@ def _repeatable(x: Any, asked: Any = False) -> Any:
     return (lambda x, asked=False: x) if by_place else None
 
 
-@register_jitable
-def _extent(x):
-    """Where the entries of an array begin and end in memory."""
-    low = high = x.ctypes.data
-    for size, step in zip(x.shape, x.strides):  # noqa: B905
-        if step < 0:
-            low += (size - 1) * step
-        else:
-            high += (size - 1) * step
-    return low, high + x.itemsize if x.size > 0 else low
-
-
-_surely_apart = python_calls.caller(runtime.require_apart, "ab")
-
-
-@form(runtime.require_apart)
-def _require_apart(a: Any, b: Any) -> Any:
-    if is_number(a) or is_number(b):
-        return lambda a, b: None
-    if not is_array(a) or not is_array(b):
-        return None
-
-    def apart(a: Any, b: Any) -> Any:
-        (begin, end), (first, last) = _extent(a), _extent(b)
-        if begin < last and first < end:
-            _surely_apart((a, b))
-
-    return apart
-
-
 @form(runtime.conj)
 def _conj(x: Any) -> Any:
     return (lambda x: np.conj(x)) if is_complex(x) else lambda x: x

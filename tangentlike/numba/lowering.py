@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import ir, runtime
+from ..ad.normalize.shadow_calls import has_shadow
 from ..codegen.optimize.dead import remove_dead_code
 from ..codegen.optimize.facts import Facts
 from ..errors import UnsupportedError
@@ -44,7 +45,7 @@ def lowered(
     """The functions as Numba takes them, each with `@compiled` above it; `scopes` are those that
     they are read in, and `facts` what is known of their parameters, by their names."""
     numba_module()
-    by_identity = any(map(_has_shadow, functions))  # (arrays stay the objects that they are)
+    by_identity = any(map(has_shadow, functions))  # (arrays stay the objects that they are)
     made = []
     functions = [_without_decided_branches(fn, facts[fn.name]) for fn in functions]
     for fn in tapes_in_lists(functions, facts, book):
@@ -53,12 +54,6 @@ def lowered(
             fn = short_arrays_as_loops(fn, facts[fn.name], book)
         made.append(_Lowering(scopes[fn.name]).function(fn))
     return tuple(made)
-
-
-def _has_shadow(fn: ir.Function) -> bool:
-    """Whether a function makes the shadow in which adjoints are found by identity."""
-    parts = (part for stmt in ir.statements(fn.body) for part in ir.walk_statement(stmt))
-    return any(isinstance(part, ir.Ref) and part.obj is runtime.Shadow for part in parts)
 
 
 def _without_decided_branches(fn: ir.Function, facts: Facts) -> ir.Function:

@@ -21,6 +21,7 @@ from numba.extending import intrinsic, register_jitable
 from numba.np.arrayobj import make_array, populate_array
 
 from .. import runtime
+from . import python_calls
 from .forms import bare, form, is_array, is_none, is_number, parts_of
 
 types: Any = numba.types
@@ -132,18 +133,26 @@ _view: Any = intrinsic(bare(_view_of))
 
 
 @register_jitable
+def _extent(x):
+    """Where the entries of an array begin and end in memory."""
+    low = high = _address(x)
+    for size, step in zip(x.shape, x.strides):  # noqa: B905
+        if step < 0:
+            low += (size - 1) * step
+        else:
+            high += (size - 1) * step
+    return low, high + x.itemsize if x.size > 0 else low
+
+
+@register_jitable
 def _offset(x, memory):
     """How many bytes after its memory an array begins."""
-    begin, first = _address(memory), _address(x)
-    low = high = first
-    for axis in range(x.ndim):
-        reach = (x.shape[axis] - 1) * x.strides[axis]
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    if x.size > 0 and (low < begin or high + x.itemsize > begin + memory.size):
+    begin, (low, high) = _address(memory), _extent(x)
+    if x.size > 0 and (low < begin or high > begin + memory.size):
         raise TypeError(
             "the adjoint of an array of Python's is not found by its memory: leave target= out"
         )
-    return first - begin
+    return _address(x) - begin
 
 
 @register_jitable
@@ -401,3 +410,21 @@ def _own(x: Any) -> Any:
 @form(runtime.require_read_first)
 def _require_read_first(a: Any, key: Any, value: Any) -> Any:
     return lambda a, key, value: None  # (Numba copies what it assigns where that may overlap)
+
+
+_surely_apart = python_calls.caller(runtime.require_apart, "ab")
+
+
+@form(runtime.require_apart)
+def _require_apart(a: Any, b: Any) -> Any:
+    if is_number(a) or is_number(b):
+        return lambda a, b: None
+    if not is_array(a) or not is_array(b):
+        return None
+
+    def apart(a: Any, b: Any) -> Any:
+        (begin, end), (first, last) = _extent(a), _extent(b)
+        if begin < last and first < end:
+            _surely_apart((a, b))
+
+    return apart

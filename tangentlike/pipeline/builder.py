@@ -61,6 +61,7 @@ from ..analysis.cut_paths import (
     refuse_keys_in_calls,
     without_cut_paths,
 )
+from ..analysis.flow import computed_from
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kept_results import noting_kept
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
@@ -447,11 +448,8 @@ class Builder:
             return UNKNOWN
         known = self._kinds(function, kinds)
         stmts = [stmt for stmt in ir.statements(function.body) if isinstance(stmt, ir.Assign)]
-        called = set[str]()
-        more = {n for stmt in stmts if self._calls(stmt.value) for n in ir.binds(stmt)}
-        while more - called:
-            called |= more
-            more = {n for s in stmts if called & ir.names_in(s.value) for n in ir.binds(s)}
+        made = (name for s in stmts if self._calls(s.value) for name in ir.binds(s))
+        called = computed_from(function, made)
 
         def base(expr: ir.Expr) -> Kind:
             if isinstance(expr, ir.Display) and expr.form == "tuple":

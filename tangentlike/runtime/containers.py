@@ -6,7 +6,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import types
 from collections.abc import Callable, KeysView
 from copy import copy as shallow
 from typing import Any, cast
@@ -20,6 +19,7 @@ from .records import (
     Mirror,
     Record,
     added,
+    computes_items,
     fields_of,
     in_form_of,
     is_array,
@@ -500,10 +500,7 @@ def require_items(x: Any) -> None:
 
     Raises `TypeError` otherwise: what its class computes has a derivative of its own.
     """
-    own = (getattr(type(x), name, None) for name in ("keys", "__iter__", "__getitem__"))
-    if not isinstance(x, (dict, *SEQUENCES)) and any(
-        isinstance(m, types.FunctionType) for m in own
-    ):
+    if not isinstance(x, (dict, *SEQUENCES)) and computes_items(type(x)):
         raise _not_tracked(x)
 
 

@@ -200,6 +200,13 @@ def _present(value: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: item for name, item in found.items() if item is not _ABSENT}
 
 
+def computes_items(cls: Any) -> bool:
+    """Whether what objects of a class yield is computed in Python, and need not be what they
+    hold."""
+    own = (getattr(cls, name, None) for name in ("keys", "__iter__", "__getitem__"))
+    return any(isinstance(method, types.FunctionType) for method in own)
+
+
 def fields_of(value: Any) -> dict[str, Any] | None:
     """The attributes that a dataclass instance or a plain object has of its own; None for
     what is no such object."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import operator
-import types
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,6 +37,7 @@ from ...frontend.structures import computes_attributes
 from ...ir.dataflow import Problem, solve
 from ...ir.index import OUTERMOST
 from ...ir.kind import UNKNOWN, Kind
+from ...runtime.records import computes_items
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
 from ..normalize.shadow_calls import SHADOW, shadow_method, shadow_names
@@ -530,9 +530,8 @@ def holds_items(expr: ir.Expr, context: Context) -> bool:
     kind = context.kind_of(expr)
     if kind.form != "object":
         return kind.form in CONTAINERS
-    classes, own = [one.cls for one in kind.among or (kind,)], ("__getitem__", "__iter__", "keys")
-    found = (getattr(cls, name, None) for cls in classes for name in own)
-    return None not in classes and not any(isinstance(m, types.FunctionType) for m in found)
+    classes = [one.cls for one in kind.among or (kind,)]
+    return None not in classes and not any(map(computes_items, classes))
 
 
 _GIVING = ("pop", "popleft", "popitem", "get", "setdefault", "items", "values")
