@@ -850,6 +850,19 @@ KEPT = Subject(
         ("q = np.array([0, 2, 2])", "p = <V>[q] * <S>", "q[1] = 3", "<W>[q] += 0.3 * p"),
         ("q = np.argsort(<V>)", "<X> = <V>[q] * 0.8", "q[:2] = q[2:]", "<X>[q[0]] = <F>"),
         (
+            "q = np.arange(4).astype(['int', float][<I> % 2])",
+            "q[1] += <F>",
+            "<Y> = np.sum(q) * 0.1",
+        ),
+        (
+            "p, q = np.arange(4), <E>",
+            "r = p if <C> else q",
+            "np.add.at(r, [0, 0], <F>)",
+            "r[2] -= <S>",
+            "<X> = (p + q) * 0.1",
+        ),
+        ("<X> = np.vectorize(lambda x1: 0 if x1 < 0.0 else x1 * 0.4)(<V>)",),
+        (
             "q = np.arange(4)",
             "for k1 in range(3):",
             "    <V>[q[k1:]] *= 0.9",

@@ -732,3 +732,71 @@ def filled_with_floats(x: np.ndarray):
     rows = np.stack([x, x])
     a[0], b[...], c[1:], rows[0] = x[1], x, x[:1], x * x
     return np.sum(a * b * c * rows)
+
+
+# What is added to entries of integers is rounded as what is stored there, and the entries of a
+# result that NumPy makes of what a function gives are of the class of the first.
+
+
+def added_to_a_count(x, kind="int"):
+    a = np.arange(2).astype(kind)
+    a[0] += 9.0 * x[0]
+    return np.sum(a * x)
+
+
+def added_to_counts(x, kind="int"):
+    a = np.arange(2).astype(kind)
+    np.add.at(a, [0], 9.0 * x[0])
+    np.subtract.at(a, [1], 4.0 * x[1])
+    return np.sum(a * x)
+
+
+def added_to_one_of_both(x, kind="int"):
+    a, b = np.zeros(2), np.arange(2)
+    c = a if len(kind) > np.sum(x + 1.0) else b
+    c[1] += 9.0 * x[0]
+    return np.sum((a + b) * x)
+
+
+@pytest.mark.parametrize("f", [added_to_a_count, added_to_counts, added_to_one_of_both])
+def test_what_is_added_to_integers_carries_no_derivative(f):
+    tl.check_grads(f, (X,), modes=("rev",))
+    with pytest.raises(tl.UnsupportedError, match="array of integers"):
+        tl.jvp(f, (X,), (X,))
+    tl.check_grads(lambda x: f(x, "float"), (X,), order=2)
+
+
+def ramp(v):
+    return 0 if v < 0.6 else 3.0 * v
+
+
+def of_entries(x):
+    return np.sum(np.vectorize(ramp)(x))
+
+
+def of_entries_of_two(x):
+    return np.sum(np.vectorize(lambda v, w: 0 if v < 0.6 else v * w)(x, x))
+
+
+def of_rows(x):
+    return np.sum(np.apply_along_axis(lambda row: ramp(row[0]), 1, x[:, None]))
+
+
+@pytest.mark.parametrize("f", [of_entries, of_entries_of_two, of_rows])
+def test_results_rounded_to_the_class_of_the_first(f):
+    tl.check_grads(f, (X[::-1].copy(),), order=2)
+    for derive in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="an integer, to which it rounds") as error:
+            derive()
+        assert error.value.place.file == __file__
+
+
+def contiguous_counts(x, kind=int):
+    return np.sum(np.ascontiguousarray(9.0 * x, dtype=kind) * x)
+
+
+def test_contiguous_integers_are_a_cast():
+    tl.check_grads(lambda x: contiguous_counts(x, float), (X,), order=2)
+    for derive in (tl.grad(contiguous_counts), lambda x: tl.jvp(contiguous_counts, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match="cuts the derivative"):
+            derive(X)

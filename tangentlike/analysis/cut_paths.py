@@ -579,7 +579,7 @@ def asking_for_floats(
         name = array.name if isinstance(array, ir.Var) else ""
         if carried.isdisjoint(names) or name in made:
             return None
-        listed = () if isinstance(stmt, ir.Store) else (("listed", ir.Const(True)),)
+        listed = (("listed", ir.Const(True)),) if isinstance(stmt, ir.Assign) else ()
         asked = ir.Do(ir.Call(_FLOATS, (array,), listed), stmt.origin)
         if name in fixed and not listed:
             first.setdefault(name, asked)
@@ -594,7 +594,17 @@ def _put_into(stmt: ir.Stmt, sources: Sources, stores: bool) -> tuple[ir.Expr, i
     """An array whose class is not known, and what a statement casts to that."""
     array: ir.Expr
     match stmt:
-        case ir.Store(target=ir.Index(ir.Var() as whole), value=value) if stores:
+        case ir.Update(target=ir.Index(key=key)) if any(
+            isinstance(p, ir.Slice) for p in ir.walk(key)
+        ):
+            return None  # (which NumPy refuses itself, for an array of integers)
+        case (
+            ir.Store(target=ir.Index(ir.Var() as whole), value=value)
+            | ir.Update(target=ir.Index(ir.Var() as whole), value=value)
+            | ir.Do(
+                value=ir.Call(fn=ir.Ref(obj=np.add.at | np.subtract.at), args=(whole, _, value))
+            )
+        ) if stores:
             array = whole
         case ir.Assign(target=str(name), value=ir.Call() as call) if (
             _casts(call) and not sources.kinds.get(name, UNKNOWN).discrete
@@ -610,7 +620,7 @@ def _put_into(stmt: ir.Stmt, sources: Sources, stores: bool) -> tuple[ir.Expr, i
     kind = sources.kind_of(array)
     listed = kind.form in ("list", "tuple")
     known = kind.dtype != "?" or kind.form not in ("array", "value", "unknown")
-    if listed and not isinstance(stmt, ir.Store):
+    if listed and isinstance(stmt, ir.Assign):
         return array, value
     return None if known else (array, value)
 

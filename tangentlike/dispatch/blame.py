@@ -44,9 +44,14 @@ if TYPE_CHECKING:
 def places_of(
     error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]
 ) -> list[Place]:
-    """The user's places that an exception came through, by its frames, outside in."""
+    """The user's places that an exception came through, by its frames, outside in. (Not those of
+    the programs that operations are read as.)"""
     found = (origins.get(line) for _, line in _steps(error, functions))
-    return [origin.place for origin in found if origin is not None]
+    places = [origin.place for origin in found if origin is not None]
+    return [p for p in places if not p.file.startswith(_OF_RULES)] or places
+
+
+_OF_RULES = rules.__path__[0]
 
 
 def _steps(error: BaseException, functions: Sequence[Any]) -> Iterator[tuple[CodeType, int]]:
@@ -289,7 +294,7 @@ REFUSING = frozenset(
             buffers.require_in_vars,
             buffers.require_none,
             buffers.require_plain_key,
-            buffers.require_floats,
+            *(buffers.require_floats, buffers.require_alike),
             buffers.require_plain_keys,
             *(buffers.plain_item, buffers.plain_items),
             buffers.require_class,

@@ -166,8 +166,12 @@ def _contiguous(call, kind_of):
 
 @rule(np.ascontiguousarray, np.asfortranarray, view="maybe", kind=_contiguous)
 def contiguous(y, a, dtype=None):
-    y_dot = np.atleast_1d(a_dot)
-    a_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), a), a)
+    if dtype is None:
+        y_dot = np.atleast_1d(a_dot)
+        a_bar = nest_like(reshape_like(y_bar, a), a)
+    else:
+        y_dot = np.atleast_1d(np.asarray(a_dot, dtype=float_dtype(y.dtype)))
+        a_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), a), a)
 
 
 linear("nest_like(g, nested)", "np.array(y_bar)", unknown, "maybe")

@@ -17,6 +17,7 @@ from ..runtime import (
     defaults_after,
     places_at,
     quadrature,
+    require_alike,
     solved_equation,
     solved_motion,
     stop_gradient,
@@ -31,6 +32,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     results = []
     for row in np.reshape(rows, (-1, rows.shape[-1])):
         results.append(func1d(row, *args, **kwargs))
+    require_alike(results)
     joined = np.stack(results)
     result = np.reshape(joined, rows.shape[:-1] + joined.shape[1:])
     first = axis % arr.ndim
@@ -64,6 +66,7 @@ def vectorized(pyfunc, x):
     entries = []
     for entry in np.ravel(x):
         entries.append(pyfunc(entry))
+    require_alike(entries)
     return np.reshape(np.array(entries), np.shape(x))
 
 
@@ -74,6 +77,7 @@ def vectorized_of_two(pyfunc, x, y):
     entries = []
     for i in range(len(xs)):
         entries.append(pyfunc(xs[i], ys[i]))
+    require_alike(entries)
     return np.reshape(np.array(entries), shape)
 
 

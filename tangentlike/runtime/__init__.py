@@ -27,6 +27,7 @@ from .buffers import (
     plain_items,
     reached,
     read_only,
+    require_alike,
     require_apart,
     require_array,
     require_as_many,

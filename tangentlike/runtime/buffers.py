@@ -383,6 +383,23 @@ def require_floats(x: Any, listed: bool = False) -> None:
         )
 
 
+def require_alike(results: list[Any]) -> None:
+    """Check that the first of the results of a function for each entry, or row, is no integer
+    where another one is a number of floating point, or an array of such: NumPy rounds all of them
+    to the class of the first.
+
+    Raises `TypeError` otherwise.
+
+    >>> require_alike([0.0, 1.5]); require_alike([0, 1])
+    """
+    first, *others = (np.asarray(x).dtype.kind for x in results) if results else ("f",)
+    if first in "iub" and not set(others) <= set("iub"):
+        raise TypeError(
+            "the first result of a function that NumPy calls for each entry is an integer, to "
+            "which it rounds all others: return a float there, as in 0.0"
+        )
+
+
 def require_floating(*values: Any) -> None:
     """Check that what is differentiated with respect to holds numbers of floating point, where
     adjoints are found by the identity of the numbers: an integer has none.
