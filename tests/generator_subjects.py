@@ -861,6 +861,7 @@ KEPT = Subject(
             "r[2] -= <S>",
             "<X> = (p + q) * 0.1",
         ),
+        ("p = Memo()", "q = p.of(<S>) * p.of(<S>)", "<Y> = p.of(<T>) * q + p.of(<S> + 0.0) * 0.1"),
         ("<X> = np.vectorize(lambda x1: 0 if x1 < 0.0 else x1 * 0.4)(<V>)",),
         (
             "q = np.arange(4)",
@@ -883,6 +884,12 @@ KEPT = Subject(
         (" root(", "from scipy.optimize import root\n"),
         ("fsolve(", "from scipy.optimize import fsolve\n"),
         ("Held(", "class Held:\n    def __init__(self, u):\n        self.u = u\n"),
+        (
+            "Memo(",
+            "class Memo:\n    x = v = None\n\n    def of(self, x):\n"
+            "        if self.x is None or x != self.x:\n"
+            "            self.x, self.v = x, np.sin(x) * 0.8\n        return self.v\n",
+        ),
     ),
 )
 

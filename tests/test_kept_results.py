@@ -145,3 +145,84 @@ def test_an_object_that_a_call_does_change() -> None:
         tl.grad(fn)(np.array([6.0, 2.0]))
     with pytest.raises(tl.UnsupportedError, match="is changed by what it is given to"):
         tl.jvp(fn, (np.array([6.0, 2.0]),), (np.ones(2),))
+
+
+# Objects, lists and dicts that the derivative itself is given, as arguments or by a bound method.
+
+
+def of_an_argument(x: Any, memo: Any) -> Any:
+    return memo.value(x) * 2.0
+
+
+def near_an_argument(x: Any, memo: Any) -> Any:
+    return memo.near(x) * 2.0
+
+
+def by_the_norm(x: Any, memo: Any) -> Any:
+    distance = 1.0 if memo.x is None else np.sqrt((memo.x - x) ** 2)
+    if distance > 1e-9:
+        memo.x, memo.v = x, x**2
+    return memo.v * 2.0
+
+
+GIVEN = [of_an_argument, near_an_argument, by_the_norm]
+
+
+@pytest.mark.parametrize("fn", GIVEN)
+def test_what_an_argument_kept_is_not_found_again_unseen(fn: Any) -> None:
+    """(The derivatives were zero.)"""
+    memo = Memo()
+    fn(3.0, memo)
+    gradient = tl.grad(fn)
+    for derive in (
+        lambda: gradient(3.0, memo),
+        lambda: tl.jvp(fn, (3.0, memo), (1.0, None)),
+        lambda: tl.grad(tl.grad(fn))(3.0, memo),
+        lambda: tl.grad(memo.value)(3.0),
+    ):
+        with pytest.raises(tl.UnsupportedError, match="earlier call"):
+            derive()
+    assert gradient(2.0, memo) == gradient(2.0, Memo()) == 8.0
+    assert tl.jvp(fn, (2.0, memo), (1.0, None))[1] == 8.0
+    assert memo.x == 3.0
+
+
+def by_place(last: Any, x: Any) -> Any:
+    if last[0] != x:
+        last[0] = x
+        last[1] = x**2
+    return last[1]
+
+
+@pytest.mark.parametrize(("fn", "kept"), [(by_the_latest, {}), (by_place, [0.0, 0.0])])
+def test_what_a_dict_or_list_that_is_given_kept(fn: Any, kept: Any) -> None:
+    gradient = tl.grad(fn, 1)
+    assert gradient(kept, 2.0) == 4.0
+    fn(kept, 2.0)
+    with pytest.raises(tl.UnsupportedError, match="earlier call"):
+        gradient(kept, 2.0)
+
+
+def test_what_the_call_itself_puts_into_an_argument_is_found_again() -> None:
+    def twice(x: Any, memo: Any) -> Any:
+        return memo.value(x) + memo.value(x)
+
+    memo = Memo()
+    twice(2.0, memo)
+    assert tl.grad(twice)(3.0, memo) == 12.0
+    assert tl.jvp(twice, (3.0, memo), (1.0, None))[1] == 12.0
+
+
+def test_what_is_compared_and_never_stored_is_no_result() -> None:
+    class Well:
+        def __init__(self) -> None:
+            self.center = np.zeros(2)
+            self.depth = 2.0
+
+    def energy(x: Any, well: Any) -> Any:
+        if np.array_equal(x, well.center) or np.linalg.norm(x - well.center) < 0.1:
+            return np.sum(x) * well.depth
+        return np.sum(x * x)
+
+    assert np.array_equal(tl.grad(energy)(np.zeros(2), Well()), [2.0, 2.0])
+    assert "require_new" not in tl.grad(energy, example=(np.zeros(2), Well())).source

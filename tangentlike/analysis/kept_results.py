@@ -40,11 +40,12 @@ _NOTE = ir.Ref("note_kept", runtime.note_kept)
 
 
 def asking_for_new(
-    function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool
+    function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool, unnoted: bool
 ) -> ir.Function:
     """A function that asks whether what varies is equal to what an object, a list or a dict that it
-    is given kept, or is a key of it. What was kept when the call began is `noted`; where it is not,
-    only defaults and keys are asked about.
+    is given kept, or is a key of it. What was kept outside when the call began is `noted`; where it
+    is not, only what has a name in what it is given is asked about, and what may lie `unnoted`, in
+    defaults and under keys.
 
     before::                      after::
         if x != self.x:               if require_new(x != self.x, False, self, "x"):
@@ -53,7 +54,7 @@ def asking_for_new(
     """
     if not compares(function):
         return function
-    return _Asking(function, varied, noted).rewritten(function)
+    return _Asking(function, varied, noted, unnoted).rewritten(function)
 
 
 class _Asking(ir.Rewriter):
@@ -61,11 +62,15 @@ class _Asking(ir.Rewriter):
     comes from there; `varying`: those of what is computed from other parameters that vary."""
 
     def __init__(
-        self, function: ir.Function, varied: Callable[[], frozenset[str]], noted: bool
+        self,
+        function: ir.Function,
+        varied: Callable[[], frozenset[str]],
+        noted: bool,
+        unnoted: bool,
     ) -> None:
-        self.noted = noted
-        params = function.params
-        self.holders = [p.name for p in params if noted or not isinstance(p.default, _PLAIN)]
+        self.noted, self.unnoted = noted, unnoted
+        lasting = (p.name for p in function.params if not isinstance(p.default, _PLAIN))
+        self.defaults = tuple(lasting) if unnoted else ()
         self.made = {holder: held_by(holder, function) for holder in function.param_names}
         index = fact(ProgramIndex, function)
         bound = (
@@ -76,41 +81,56 @@ class _Asking(ir.Rewriter):
         self.plain = {n: s.value for n, s in bound if isinstance(s, ir.Assign) and s.target == n}
         given = varied().intersection(function.param_names)
         self.varying = {holder: computed_from(function, given - {holder}) for holder in self.made}
-        apart = {name for name, value in self.plain.items() if self._differs(value)}
-        self.distances = computed_from(function, apart) if apart else frozenset[str]()
+        # By the names that are computed of a difference, what asks whether that is zero.
+        self.distances: dict[str, ir.Call] = {}
+        for name, value in self.plain.items():
+            asked = self._distance(value)
+            if asked is not value and isinstance(asked, ir.Call):
+                self.distances |= dict.fromkeys(computed_from(function, {name}), asked)
 
-    def _kept(self, call: ir.Call) -> list[ir.Expr]:
-        """The operands that may be what was kept."""
+    def _kept(self, call: ir.Call, holders: Collection[str]) -> list[ir.Expr]:
+        """The operands that may be what was kept by some parameters."""
         operands = []
         for one, other in (call.args[:2], call.args[1::-1]):
             names, asked = ir.names_in(one), ir.names_in(other)
             if any(
                 names & self.made[h] and not names & self.varying[h] and asked & self.varying[h]
-                for h in self.holders
+                for h in holders
             ):
                 operands.append(self.plain.get(one.name, one) if isinstance(one, ir.Var) else one)
         return operands
 
+    def _asked(self, call: ir.Call, value: ir.Expr, equal: Any) -> ir.Call | None:
+        """`require_new(value, equal)`, with the place of what was kept where that says whether it
+        was."""
+        operands = self._kept(call, self.made)
+        place = next(filter(None, (_place(call, of) for of in operands)), ())
+        surely = bool(operands) if self.noted else bool(self._kept(call, self.defaults))
+        place = place if self.noted or not surely else ()
+        asks = surely or bool(place)
+        return ir.Call(_NEW, (value, ir.Const(equal), *place), at=call.at) if asks else None
+
     def _question(self, call: ir.Call, value: ir.Expr) -> ir.Call | None:
-        operands = self._kept(call)
-        if not operands:
-            return None
-        equal = ir.Const(not any(getattr(call.fn, "obj", None) is known for known in _UNEQUAL))
-        places = (_place(call, of) for of in operands if self.noted)
-        return ir.Call(_NEW, (value, equal, *next(filter(None, places), ())), at=call.at)
+        unequal = any(getattr(call.fn, "obj", None) is known for known in _UNEQUAL)
+        return self._asked(call, value, not unequal)
 
-    def _differs(self, expr: ir.Expr) -> bool:
-        """Whether there is a difference of what was kept and what varies in an expression."""
-        return any(_is_comparison(part, _LESS) and bool(self._kept(part)) for part in ir.walk(expr))
-
-    def _is_distance(self, expr: ir.Expr) -> bool:
-        return not self.distances.isdisjoint(ir.names_in(expr)) or self._differs(expr)
+    def _distance(self, expr: ir.Expr) -> ir.Expr:
+        """An expression that asks whether the difference in it, of what was kept and what varies,
+        is zero."""
+        parts = (part for part in ir.walk(expr) if _is_comparison(part, _LESS))
+        asked = (self._asked(part, expr, 0) for part in parts)
+        names = sorted(self.distances.keys() & ir.names_in(expr))
+        named = (
+            ir.replaced(self.distances[name], args=(expr, *self.distances[name].args[1:]))
+            for name in names
+        )
+        return next(filter(None, (*asked, *named)), expr)
 
     def expression(self, expr: ir.Expr) -> ir.Expr:
-        if _is_comparison(expr, _ORDER) and any(map(self._is_distance, expr.args)):
-            zero = ir.Const(0)
-            args = (ir.Call(_NEW, (a, zero)) if self._is_distance(a) else a for a in expr.args)
-            return ir.replaced(expr, args=tuple(args))
+        if _is_comparison(expr, _ORDER):
+            args = tuple(map(self._distance, expr.args))
+            if args != expr.args:
+                return ir.replaced(expr, args=args)
         asked = self._question(expr, expr) if _is_comparison(expr) else None
         return asked or ir.rebuild(expr, self.expression)
 
@@ -119,7 +139,8 @@ class _Asking(ir.Rewriter):
             case ir.Assign(target=str(name), value=value) if _is_comparison(value):
                 asked = self._question(value, ir.Var(name))
                 return None if asked is None else (stmt, ir.Do(asked, stmt.origin))
-        for base, key in () if self.noted and isinstance(stmt, ir.If) else _looked_up(stmt):
+        by_keys = self.unnoted and not (self.noted and isinstance(stmt, ir.If))
+        for base, key in _looked_up(stmt) if by_keys else ():
             names = ir.names_in(base), ir.names_in(key)
             if any(names[0] & self.made[h] and names[1] & self.varying[h] for h in self.made):
                 asks = ir.Call(_UNSEEN, (base, key, ir.Const(self.noted)))
@@ -149,16 +170,23 @@ def noting_kept(
     main: str,
     lent: Collection[str],
     unchanged: Collection[ir.Ref],
+    given: Collection[str] | None,
 ) -> tuple[ir.Function, ...]:
     """The functions of a derivative, of which the `main` one notes what outer objects hold when it
     begins, if any of them asks that: those `lent` to it, after they are copied, and those of which
-    it asks that they stay `unchanged`."""
+    it asks that they stay `unchanged`; and the constants that are `given` to it, if the functions
+    store there what is asked for. (None: what calls it noted that.)"""
     asks = (ref.obj for f in functions for ref in fact(references, f))
     if not any(obj is runtime.require_new or obj is runtime.require_unseen for obj in asks):
         return functions
+    if not lent and not unchanged:
+        functions = _asking_of_stored(functions, given is None or bool(given))
+        asks = (ref.obj for f in functions for ref in fact(references, f))
+        if not any(obj is runtime.require_new for obj in asks):
+            return functions
 
     def noting(function: ir.Function) -> ir.Function:
-        own = [name for name in lent if name in function.param_names]
+        own = [name for name in function.param_names if name in lent or name in (given or ())]
         bound = [k for k, s in enumerate(function.body) if set(ir.binds(s)) & {*own}]
         at, origin = max(bound, default=-1) + 1, ir.Origin(function.place)
         holders: list[ir.Expr] = [*map(ir.Var, own), *unchanged]
@@ -167,6 +195,37 @@ def noting_kept(
         return ir.with_body(function, (*function.body[:at], *notes, *function.body[at:]))
 
     return tuple(noting(f) if f.name == main else f for f in functions)
+
+
+def _asking_of_stored(functions: tuple[ir.Function, ...], noted: bool) -> tuple[ir.Function, ...]:
+    """The functions, which ask only for what any of them stores, where they ask by its name (and
+    only if that is `noted`)."""
+    every = (stmt for f in functions if noted for stmt in ir.statements(f.body))
+    stored = {str(key) for stmt in every for key in _stored(stmt)}
+
+    def asking(expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Call(fn=fn, args=(value, _, _, key)) if fn is _NEW and str(key) not in stored:
+                return asking(value)
+        return ir.rebuild(expr, asking)
+
+    def alone(stmt: ir.Stmt) -> ir.Instead:
+        match stmt:
+            case ir.Do(value=ir.Call() as call) if isinstance(asking(call), ir.Var):
+                return ()
+        return None
+
+    return tuple(ir.with_body(f, ir.rewrite(f.body, alone, asking)) for f in functions)
+
+
+def _stored(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """By what name, or constant key, a statement of the primal stores something."""
+    match stmt:
+        case ir.Store(target=ir.Attribute(_, name), origin=ir.Origin(role="primal")):
+            return (ir.Const(name),)
+        case ir.Store(target=ir.Index(_, ir.Const() as key), origin=ir.Origin(role="primal")):
+            return (key,)
+    return ()
 
 
 def _compares(stmt: ir.Stmt) -> bool:

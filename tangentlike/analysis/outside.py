@@ -599,9 +599,9 @@ class Outside:
             _refuse_entered(stmt, function, varied)
             if isinstance(stmt, ir.Enter):
                 self.numbers.enter(stmt)
-        cuts = cuts_made()
-        if self.kept or (cuts is not None and cuts.made):  # (what is cut out may keep something)
-            function = asking_for_new(function, varied, self.kept)
+        cuts = cuts_made()  # (what is cut out may keep something)
+        asks = self.kept or (cuts is not None and bool(cuts.made))
+        function = asking_for_new(function, varied, self.kept, asks)
         if not self._reaches_out(function, sources):
             return function
         outer, functions = self._followed(function, sources), self._values(function, sources)

@@ -135,6 +135,7 @@ class Builder:
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
+        self._constants: set[str] | None = None  # parameters of who is asked for, that hold some
         self._lowered: list[Any] = []
         self._reversed: dict[str, Reverse] = {}  # by the name of the function that sweeps back
         self._pairs_made: list[tuple[Pair, CalleeRequest]] = []  # callees first
@@ -259,6 +260,8 @@ class Builder:
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":
             self._given_floats = (function.name, request.wrt)
+            plain = (n for n, kind in given.items() if kind.form in ("number", "array"))
+            self._constants = set(function.param_names).difference(request.wrt, plain)
         self.callees.names.take((function.name, *outer_names(function)))
         suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
         if request.mode in ("tangent", "change"):
@@ -339,7 +342,8 @@ class Builder:
         the first notes what outer objects hold when it begins, if any function asks that."""
         functions = self._without_unread_restores((*self.callees.functions, *main))
         unchanged = [ir.Ref(f"kept{k}", obj) for k, obj in enumerate(self.reading.unchanged)]
-        return noting_kept(functions, main[0].name, self.reading.lent, unchanged)
+        lent, given = self.reading.lent, self._constants
+        return noting_kept(functions, main[0].name, lent, unchanged, given)
 
     def _without_unread_restores(
         self, functions: tuple[ir.Function, ...]

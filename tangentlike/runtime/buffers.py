@@ -198,10 +198,12 @@ def require_unseen(table: Any, key: Any, noted: bool) -> None:
 
 def _was_kept(holder: Any, name: Any) -> bool:
     """Whether an item or attribute was there when the call began, or may have been."""
-    held = holder if isinstance(holder, dict) else attribute_of(holder, "__dict__", None)
-    if not isinstance(held, dict) or name not in held:
+    listed = isinstance(holder, (dict, list))
+    try:
+        held = (holder if listed else attribute_of(holder, "__dict__", None))[name]
+    except (LookupError, TypeError):
         return True
-    return id(held[name]) in getattr(_KEPT, "held", {})
+    return id(held) in getattr(_KEPT, "held", {})
 
 
 def read_only(x: Any) -> Any:
