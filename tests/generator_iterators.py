@@ -85,12 +85,14 @@ ITERATED = Subject(
             )
             for key in "uw"
         ),
+        ("<Y> = functools.reduce(lambda q, x1: q * 0.5 + x1, ORDERED['w'](<V>, <S>)) * 0.3",),
         ("p = [<S>]", "p.extend(ORDERED['u'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
         ("p = [<S>]", "p.extend(ORDERED['w'](<V>, <S>))", "<Y> = p[0] * p[1] + 0.3 * sum(p)"),
         ("p = Keyed(<V>, <S>)", "q = dict(p)", "q.update(Keyed(<W>, <S>))", "<Y> = q['u'] * <S>"),
         ("p = {'w': <S>}", "p.update(Keyed(<V>, <S>))", "<Y> = p['u'] * p['w'] + {**p}['x']"),
     ),
     (
+        ("functools.", "import functools\n"),
         ("itertools.", "import itertools\n"),
         ("io.", "import io\n"),
         (

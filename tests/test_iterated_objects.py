@@ -348,6 +348,10 @@ def backwards(v):
     return total * sum(reversed(v)) + list(reversed(v))[1]
 
 
+def reduced(v):
+    return functools.reduce(lambda a, b: 2.0 * a * b, v) + functools.reduce(max, {0.5: v, 1.5: v})
+
+
 def extended(v):
     items = [3.0]
     items.extend(v)
@@ -360,9 +364,10 @@ def merged(v):
     return entries["q"] * entries["r"] + dict(v)["q"] * {**v}["p"]
 
 
-@pytest.mark.parametrize("way", [backwards, extended, merged])
+@pytest.mark.parametrize("way", [backwards, extended, merged, reduced])
 def test_items_that_the_class_computes(way) -> None:
-    """`reversed(v)`, `list.extend(v)`, `dict(v)`, `dict.update(v)`: the gradient was 0.0."""
+    """`reversed(v)`, `list.extend(v)`, `dict(v)`, `dict.update(v)`: the gradient was 0.0. And that
+    of `functools.reduce(f, v)` was that of `v[0]` and `v[1:]`."""
     for cls in (Keyed,) if way is merged else (Counted, Turned):
         f = of_class(way, cls)
         step = agreement.slope(f, (0.7,), (1.0,))
@@ -379,7 +384,7 @@ def of_name(way, name):
     return lambda t: way(MADE[name](t))
 
 
-@pytest.mark.parametrize("way", [backwards, extended, merged])
+@pytest.mark.parametrize("way", [backwards, extended, merged, reduced])
 def test_or_are_refused_where_only_the_run_knows_the_class(way) -> None:
     with pytest.raises(tl.UnsupportedError):
         tl.grad(of_name(way, "keyed" if way is merged else "counted"))(0.7)

@@ -751,6 +751,28 @@ def is_reduction(call: ir.Call) -> bool:
     return False
 
 
+def listed(call: ir.Call) -> ir.Call:
+    """`functools.reduce(f, list(xs))` for `functools.reduce(f, xs)`, whose first item and further
+    ones are found by their places; what Python's own functions give is gone through so, too."""
+    match call:
+        case ir.Call(fn=ir.Ref(obj=functools.reduce), args=(f, items)) if not _has_places(items):
+            return replace(call, args=(f, ir.Call(_LIST, (items,), (), call.at)))
+    return call
+
+
+def _has_places(items: ir.Expr) -> bool:
+    match items:
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return any(obj is known for known in _IN_ORDER)
+        case ir.Display(form=form):
+            return form in ("list", "tuple")
+    return isinstance(items, Comprehension)
+
+
+_LIST = ir.Ref("list", list)
+_IN_ORDER = (list, tuple, map, filter, zip, enumerate, reversed, sorted, range)
+
+
 def reduction(
     call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.Origin
 ) -> ir.Block:
@@ -760,6 +782,10 @@ def reduction(
     before::                                  after::
         y = functools.reduce(f, xs, 1.0)          y = 1.0
                                                   for item in xs:
+                                                      y = f(y, item)
+        y = functools.reduce(f, xs)               items = list(xs)
+                                                  y = items[0]
+                                                  for item in items[1:]:
                                                       y = f(y, item)
     """
     if isinstance(call.args[0], Comprehension):

@@ -21,6 +21,7 @@ from .comprehensions import (
     generators_in_place,
     is_generator,
     is_reduction,
+    listed,
     loop,
     reduction,
 )
@@ -376,7 +377,7 @@ class _Flattener:
 
     def reduced(self, call: ir.Call) -> ir.Expr:
         """`functools.reduce(f, xs, start)` and the like as the loop that it is."""
-        call = dataclasses.replace(call, args=self.operands(consumed(call).args))
+        call = dataclasses.replace(call, args=self.operands(listed(consumed(call)).args))
         name = self.names.temporary(call)
         self.out.extend(self.block(reduction(call, name, self.names.local, self.origin)))
         return ir.Var(name)
