@@ -141,6 +141,12 @@ def again(refusal: _Refusal) -> _Refusal:
     return made
 
 
+def is_same(refusal: UnsupportedError, other: UnsupportedError) -> bool:
+    """Whether two tries are refused for the same reason, at the same place."""
+    first = type(refusal), refusal.message, refusal.place, refusal.cause, refusal.needs
+    return first == (type(other), other.message, other.place, other.cause, other.needs)
+
+
 class WrtError(UnsupportedError):
     """There is no adjoint of the local variable that one is asked for: of the whole function
     something is asked, whatever its statements do."""

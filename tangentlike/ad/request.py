@@ -22,7 +22,8 @@ class Reading:
     outer objects that it changes, and is given as arguments; `handed`: outer arrays that it hands
     on as views that are read only; `unchanged`: outer objects that may be changed, and of which the
     run asks whether they are; `cells`: variables that inner functions capture, and that are bound
-    again, are items that both hold.
+    again, are items that both hold; `stored`: what the program was found to store in containers and
+    objects before the latest of its statements was cut out, which the next round begins with.
     """
 
     objects: bool = False
@@ -35,6 +36,7 @@ class Reading:
     handed: tuple[Any, ...] = ()
     unchanged: tuple[Any, ...] = ()
     cells: bool = False
+    stored: list[Any] = field(default_factory=list, compare=False)
 
     def longer(self, needs: str) -> Reading | None:
         """The longer reading that a refusal asks for, None if it is read in that way already."""

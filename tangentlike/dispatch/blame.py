@@ -315,7 +315,7 @@ REFUSING = frozenset(
             containers.sum_items_bar,
             containers.tie_shares,
             functions.plain_function,
-            functions.asked_of_none,
+            functions.absent_attribute,
             functions._length,
             functions._require_words,
             containers.ExplicitDefaults.__missing__,

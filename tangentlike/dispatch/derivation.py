@@ -26,6 +26,7 @@ from ..errors import (
     UnknownClassError,
     UnsupportedError,
     again,
+    is_same,
     users_line_first,
 )
 from ..frontend.primal import Primal
@@ -420,14 +421,16 @@ class Derivation:
         found = self.for_required(exact)
         try:
             found.derived  # noqa: B018
-        except UnsupportedError:  # (to be a number or an array must not be what refuses it)
-            found = self.for_required(required)
+        except UnsupportedError as refusal:  # (to be a number must not be what refuses it)
             kept = tuple((n, k.checked) for n, k in required if k.form not in ("number", "array"))
             general = self.for_required(kept) if kept else self
-            with contextlib.suppress(UnsupportedError):
+            try:
                 if not any(map(asks_for_ranks, general.derived.module.functions)):
                     return general
-            return found
+            except UnsupportedError as other:
+                if is_same(refusal, other):
+                    return found  # (nor what is known of it: less does not help, either)
+            return self.for_required(required)
         return self._as_asked(found, found.asked)
 
     def _as_asked(self, made: Derivation, asked: Deciding) -> Derivation:

@@ -33,7 +33,15 @@ from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
 from ..codegen.print.module import guarded, scopes_of, types_line
-from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
+from ..errors import (
+    InternalError,
+    SharingError,
+    UnknownClassError,
+    UnsupportedError,
+    WrtError,
+    again,
+    is_same,
+)
 from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
 from ..frontend.resolve import Meanings, note_class, noting
@@ -188,7 +196,8 @@ class Derived:
 class Asked:
     """What is differentiated: a function by a request. `inner` is the derivation that it is the
     text of, if it is a derivative itself; `meanings` is what was read so far; `cuts` is what was
-    cut out of the program; `read` is how its functions were read the latest time."""
+    cut out of the program; `read` is how its functions were read the latest time; `in_vain` are
+    refusals that a longer reading did not help; `stored` see `Reading`."""
 
     function: Callable[..., Any]
     request: Request
@@ -197,6 +206,8 @@ class Asked:
     meanings: Meanings
     cuts: Cuts | None = None
     read: Readings = field(default_factory=list)
+    in_vain: list[UnsupportedError] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
 
 
 def _is_of_derivatives(asked: Asked) -> bool:
@@ -329,6 +340,7 @@ def _read(asked: Asked, request: Request) -> Derived:
         looked_up=request.looked_up,
         handed=handed if known else (),
         unchanged=unchanged if known else (),
+        stored=asked.stored,
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
@@ -343,7 +355,7 @@ def _read(asked: Asked, request: Request) -> Derived:
                     _HANDED.put(what, (asked.function, reading.handed, reading.unchanged))
                 return made
             except UnsupportedError as refusal:
-                longer = reading.longer(refusal.needs)
+                longer = _longer(asked, reading, refusal, shorter)
                 needs = refusal.needs if longer is not None else "lending"
                 longer = longer or _lending(asked.function, refusal, reading, request)
                 if longer is None:
@@ -355,6 +367,22 @@ def _read(asked: Asked, request: Request) -> Derived:
                 if needs == "handing":  # (what is refused then is not what was refused before)
                     shorter.pop("lending", None)
                 reading = longer
+
+
+def _longer(
+    asked: Asked,
+    reading: Reading,
+    refusal: UnsupportedError,
+    shorter: Mapping[str, UnsupportedError],
+) -> Reading | None:
+    """The longer reading that a refusal asks for, unless that was refused for the same before, when
+    less was cut out of the program."""
+    before = shorter.get(refusal.needs)
+    if before is not None and is_same(before, refusal) and not refusal.outer:
+        asked.in_vain.append(again(refusal))
+    elif not any(is_same(refusal, known) for known in asked.in_vain):
+        return reading.longer(refusal.needs)
+    return None
 
 
 def _lending(
@@ -469,6 +497,9 @@ def _builder(
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
+    if stored is None and cuts_made() is not None and reading.stored:
+        stored = reading.stored[-1]
+        given = {name: stored.weakened(kind) for name, kind in given.items()}
     build = Builder(used, keeps, request.has_complex, reading, stored)
     with build.record.stage("resolved") as run:
         lowered = replace(lowered, function=as_functions(lowered.function))
@@ -482,6 +513,8 @@ def _builder(
         return _builder(lowered, request, lasting, book, reading, stored)
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading, stored)
+    if not stored.anything:
+        reading.stored[:] = [stored]
     build.real = not has_complex
     build.refuse_unread(read, reading.lent, given)
     return build, read, given

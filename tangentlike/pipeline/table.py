@@ -17,6 +17,7 @@ from typing import Any
 from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
+from ..ad.normalize.absent_attributes import absent_attributes
 from ..ad.normalize.attempts import attempts_in_pieces
 from ..ad.normalize.both_modes import desugared
 from ..ad.normalize.common import known_compositions, share_loads
@@ -88,6 +89,7 @@ STAGES: tuple[Stage, ...] = (
         "normalized",
         "the few statements that both modes know",
         passes=(
+            absent_attributes,
             changes_as_statements,
             methods_of_unknown_objects,
             as_lists_and_dicts,

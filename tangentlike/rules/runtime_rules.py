@@ -274,7 +274,7 @@ def method_of(y, x, name):
 
 
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)
-nondifferentiable(runtime.asked_of_none, kind=unknown)
+nondifferentiable(runtime.absent_attribute, kind=unknown)
 nondifferentiable(runtime.solved_equation, runtime.solved_motion, runtime.quadrature, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
 # (Their object is an argument where they are called.)

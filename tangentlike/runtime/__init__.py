@@ -138,8 +138,8 @@ from .containers import (
     unnested_bar,
 )
 from .functions import (
+    absent_attribute,
     argument_places,
-    asked_of_none,
     defaults_after,
     derivative_of,
     jvp_of,

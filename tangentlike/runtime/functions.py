@@ -181,19 +181,21 @@ def tangent_of(
 LOOKUPS = (method_of, unbound, pair_of, tangent_of)
 
 
-def asked_of_none(x: Any, method: str) -> Any:
-    """What Python does where a method of None is looked up: the calls of it were left out.
+def absent_attribute(x: Any, name: str) -> Any:
+    """What Python does where None, a number or an array of NumPy is asked for an attribute that
+    they lack: what a derivative would say of its value was left out.
 
     Raises `AttributeError`, or `TypeError` where `x` is something else.
     """
-    if x is None:
-        _raise_as_python_does(method)
-    raise written_for("None", x)
+    known = x is None or type(x) is np.ndarray or isinstance(x, (int, float, complex, np.generic))
+    if known and not hasattr(x, name):
+        _raise_as_python_does(x, name)
+    raise written_for("None, a number or an array", x)
 
 
-def _raise_as_python_does(method: str) -> None:
+def _raise_as_python_does(x: Any, name: str) -> None:
     # (An error of the program, and no refusal: `refusing.REFUSING` goes by the function.)
-    raise AttributeError(f"'NoneType' object has no attribute {method!r}")
+    raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
 
 def with_items(

@@ -24,7 +24,7 @@ from ...analysis.kind_of import literal
 from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function
 from ...analysis.outside import Outside
-from ...errors import InternalError, Place, UnsupportedError, called_at
+from ...errors import InternalError, Place, UnsupportedError, again, called_at
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered, names_of
@@ -191,6 +191,7 @@ class Builder(Protocol):
     book: Any
     reading: Reading
     outside: Outside
+    tries: bool
 
     def lower(self, fn: Any) -> Lowered: ...
 
@@ -248,6 +249,9 @@ class Callees:
     reads_derivatives: bool = False  # whether any was read
     functions: list[ir.Function] = field(default_factory=list)
     _lowered: ByIdentity[Lowered] = field(default_factory=ByIdentity)
+    _begun: ByIdentity[Lowered] = field(default_factory=ByIdentity)  # whose callees are being read
+    _met_begun: bool = False  # whether one of these was asked for
+    _refused: ByIdentity[UnsupportedError] = field(default_factory=ByIdentity)
     _annotations: ByIdentity[dict[str, str]] = field(default_factory=ByIdentity)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
@@ -284,33 +288,56 @@ class Callees:
         if mark_of(obj, "derives"):
             raise _operator_unresolved(obj, None)
         if obj not in self._lowered:
-            assert self.builder is not None
-            reading = self.builder.reading
-            derivative = emitted_of(obj, self.of_complex, reading.by_identity, reading.looked_up)
-            self.reads_derivatives |= derivative is not None
-            plain = derivative or inside_checkpoint(obj) or obj
-            found = self.builder.lower(plain)
-            empties = attribute_of(obj, "__empties__", ())
-            shadows = attribute_of(obj, "__shadows__", ())
-            if self.reverses:
-                found = stacks_by_position(found, empties)
-            self._annotations[obj] = {p.name: p.annotation for p in found.function.params}
-            params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
-            function = dataclasses.replace(
-                found.function, params=params, empties=empties, shadows=shadows
-            )
-            if function != found.function:  # (what is known of the same function stays known)
-                found = dataclasses.replace(found, function=function)
-            found = dataclasses.replace(found, function=as_functions(found.function))
-            if derivative is not None:
-                found = _with_results_apart(found, obj, self.builder.effects(found, {}))
-            self._lowered[obj] = self.unsettled[obj] = found  # (it may call itself)
-            try:
-                self._lowered[obj] = self.read(found)
-            except UnsupportedError:
-                del self._lowered[obj]  # what is refused is refused each time
-                raise
+            self._read(obj)
+        elif obj in self._begun:
+            self._met_begun = True
         return self._lowered[obj]
+
+    def _read(self, obj: Any) -> None:
+        """Read a callee, once: many ask for what is refused, and so do those that ask for these.
+        (A refusal is not kept that rests on a function of which the reading has but begun.)"""
+        if obj in self._refused:
+            raise again(self._refused[obj])
+        met, self._met_begun = self._met_begun, False
+        try:
+            self._lower(obj)
+        except UnsupportedError as refusal:
+            if not self._met_begun:
+                self._refused[obj] = again(refusal)
+            raise
+        finally:
+            self._met_begun = self._met_begun or met
+
+    def _lower(self, obj: Any) -> None:
+        """Read a callee; it can be asked for while what it calls is read."""
+        assert self.builder is not None
+        reading = self.builder.reading
+        derivative = emitted_of(obj, self.of_complex, reading.by_identity, reading.looked_up)
+        self.reads_derivatives |= derivative is not None
+        plain = derivative or inside_checkpoint(obj) or obj
+        found = self.builder.lower(plain)
+        empties = attribute_of(obj, "__empties__", ())
+        shadows = attribute_of(obj, "__shadows__", ())
+        if self.reverses:
+            found = stacks_by_position(found, empties)
+        self._annotations[obj] = {p.name: p.annotation for p in found.function.params}
+        params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
+        function = dataclasses.replace(
+            found.function, params=params, empties=empties, shadows=shadows
+        )
+        if function != found.function:  # (what is known of the same function stays known)
+            found = dataclasses.replace(found, function=function)
+        found = dataclasses.replace(found, function=as_functions(found.function))
+        if derivative is not None:
+            found = _with_results_apart(found, obj, self.builder.effects(found, {}))
+        self._lowered[obj] = self.unsettled[obj] = self._begun[obj] = found  # (it may call itself)
+        try:
+            self._lowered[obj] = self.read(found)
+        except UnsupportedError:
+            del self._lowered[obj]
+            raise
+        finally:
+            del self._begun[obj]
 
     def read_before(self, obj: Any) -> Lowered | None:
         """The lowered form of a function, if it was asked for before."""

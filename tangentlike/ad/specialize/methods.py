@@ -41,7 +41,7 @@ from ...ir.index import all_names, references
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
-from ...runtime import asked_of_none, require_values
+from ...runtime import absent_attribute, require_values
 from .bound_methods import calling
 from .callees import Callees, bind_surely, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
@@ -79,7 +79,7 @@ from .object_operations import (
 from .operators import Waiting, apart, calls_deferred, deferred, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
-_NOTHING = ir.Ref("asked_of_none", asked_of_none)
+_NOTHING = ir.Ref("absent_attribute", absent_attribute)
 _OPERAND = ir.Ref("require_values", require_values)
 _MOST_ROUNDS = 100  # each makes the result of one more call known
 

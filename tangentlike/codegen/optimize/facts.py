@@ -160,7 +160,7 @@ def known_fresh(obj: Any) -> bool:
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 WRITING_RUNTIME = words("add_at restore_entry update_in_place put_contents put_inside put_item")
-_CHECKING_RUNTIME = runtime.CHECKS | {"lost_statements"}
+_CHECKING_RUNTIME = runtime.CHECKS | {"lost_statements", "absent_attribute"}
 # What depends on which array an argument is, not on its entries alone.
 ASKING_RUNTIME = ("mirrored_view",)
 # What leaves a context.
