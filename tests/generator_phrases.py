@@ -271,6 +271,7 @@ CALLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("scaled", "vectors", ("scaled(<S>)(<V>)", "apply_twice(scaled(<S>), <V>)")),
     ("guarded", "numbers", ("guarded(<S>, <S>)", "guarded(<S>, 0.0)")),
+    ("labelled", "vectors", ("labelled(<V>)", "labelled(<V> * <S>)")),
 )
 
 # as in `generator_text.HELPERS`
@@ -335,6 +336,22 @@ def odd(c, n):
             if k == 1:
                 return np.tanh(z)
     return c
+""",
+    ),
+    "labelled": (
+        "v <- v",
+        """def labelled(p):
+    z = np.tanh(p)
+    try:
+        z.label = "z"
+        z = z.fillna(0.5) * 3.0
+    except AttributeError:
+        z = z * p
+    try:
+        w = z.relabelled("w")
+    except AttributeError as error:
+        w = np.cos(z) if "relabelled" in str(error) else z
+    return w * z
 """,
     ),
 }
