@@ -582,9 +582,22 @@ class Held:
         return not read & bound and not any(map(self.is_written, read))
 
 
+def leaves_nan(call: ir.Expr) -> bool:
+    """Whether an operation gives one of its operands where the other is NaN."""
+    return getattr(getattr(call, "fn", None), "obj", None) in (np.fmax, np.fmin)
+
+
 def taken(call: ir.Expr) -> dict[str, ir.Expr]:
-    """For `np.maximum(a, b)`: where each of its operands is the result, ties included."""
+    """For `np.maximum(a, b)`: where each of its operands is the result, ties included. (`np.fmax`
+    gives that which is a number where the other is NaN.)"""
     match call:
+        case ir.Call(fn=ir.Ref(obj=np.fmax | np.fmin), args=(a, b), kwargs=()):
+            equal = ir.Ref("==", operator.eq)
+            return {
+                x.name: ir.Call(equal, (x, call))
+                for x in (a, b)
+                if isinstance(x, ir.Var) and a != b
+            }
         case ir.Call(fn=ir.Ref(obj=obj), args=(a, b), kwargs=()) if obj in (*_COMPARED,):
             text, compare = _COMPARED[obj]
             sides = ((a, b), (b, a))

@@ -28,7 +28,7 @@ from ...rules.bind import Instance
 from ...runtime import schedules
 from ...runtime.functions import position_name
 from ...runtime.records import field_order
-from ..fragile import SILENT, guarded, taken
+from ..fragile import SILENT, SINGULAR, guarded, leaves_nan, taken
 from ..normalize.shadow_calls import shadow_method
 from ..specialize.late import function_name, late_request
 from .state import Tangents
@@ -231,8 +231,9 @@ def _of_moving(stmt: ir.Assign, tangent: ir.Expr, state: Tangents) -> ir.Expr:
     """The tangent where the operand of a singular operation is held by what came before, or the
     operand of `maximum`, of an infinite tangent, is not the larger one."""
     fragility = state.discarded.fragility
+    worth = SINGULAR if leaves_nan(stmt.value) else SILENT
     for name, mask in taken(stmt.value).items():
-        if name in state.active and fragility.of(name, of_entries=True) == SILENT:
+        if name in state.active and fragility.of(name, of_entries=True) >= worth:
             dot = ir.Var(state.dot(name))
             finite = ir.Call(state.context.numpy("where"), (mask, dot, ir.Const(0.0)))
             tangent = ir.substitute(tangent, {dot.name: finite})

@@ -28,6 +28,7 @@ from ..contributions import Chain, Contribution
 from ..fragile import (
     LINEAR,
     PICKING,
+    PRODUCT,
     SILENT,
     SINGULAR,
     Fragility,
@@ -36,6 +37,7 @@ from ..fragile import (
     Part,
     guarded,
     least_worth_masking,
+    leaves_nan,
     taken,
 )
 from .adjoints import Adjoints, as_value
@@ -66,10 +68,12 @@ class Masks:
     ) -> tuple[tuple[Contribution, ...], dict[str, Mask]]:
         """Contributions under the result's mask, and the masks that the operands inherit."""
         mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
-        silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
+        # (What `np.fmax` leaves out may be NaN, as a factor, too.)
+        worth, least = (SINGULAR, PRODUCT) if leaves_nan(stmt.value) else (SILENT, SILENT)
+        silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) >= worth}
         chosen = {**_selections(stmt, self.context), **self._reduced(stmt)}
         selected = {n: Mask(inner, parts=self._parts(inner)) for n, inner in chosen.items()}
-        selected |= {name: Mask(inner, SILENT) for name, inner in silent.items()}
+        selected |= {name: Mask(inner, least) for name, inner in silent.items()}
         selected |= self._picked(stmt, chain)
         if mask == NOWHERE:
             mask = None
