@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir
 from ..analysis.constructors import record_class, record_names, record_values
+from ..analysis.local_kinds import updated_array
 from ..analysis.operations import operands
 from ..analysis.refusals import unknown_class
 from ..errors import InternalError, Place, UnsupportedError
@@ -201,13 +202,23 @@ def _one(
     value = instance.adjoint(param, beside)
     if value is None:
         return None
-    value = _shaped_like(value, context)
+    value = _shaped_like(_as_updated(value, name, stmt, context), context)
     partial = instance.partials.get(param)
     whole = partial is not None and not is_call(value, context.helper("unbroadcast").obj)
     full = partial is not None and _is_full(partial, name if whole else "", stmt, context)
     shared = {f"${n}": expr for n, expr in instance.temporaries}
     narrow = None if whole else _spread_scalar(value, name, shared, context)
     return Contribution(name, value, whole, full, partial is not None, narrow)
+
+
+def _as_updated(value: ir.Expr, name: str, stmt: ir.Assign, context: Context) -> ir.Expr:
+    """`g` for `unbroadcast(g, a)` where the user wrote `a += b`, and `a` is an array: the result
+    has its shape and its class."""
+    if is_call(value, context.helper("unbroadcast").obj):
+        assert isinstance(value, ir.Call)
+        if value.args[1] == ir.Var(name) == updated_array(stmt, context.kinds):
+            return value.args[0]
+    return value
 
 
 def _spread_scalar(

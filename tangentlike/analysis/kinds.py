@@ -25,7 +25,7 @@ from ..runtime.records import attribute_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import SLICED, Filled, contents, evidence, filled, made_of, told_apart
 from .kind_of import item_kind, kind_of
-from .local_kinds import handed_on, settled
+from .local_kinds import handed_on, settled, updated_array
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
@@ -356,7 +356,10 @@ class _Inference:
     def _definitions(self, stmt: ir.Stmt) -> list[tuple[str, Kind]]:
         match stmt:
             case ir.Assign(target=target, value=value):
-                return spread(target, self._kind_of(value), self.book)
+                made, whole = self._kind_of(value), updated_array(stmt, self.kinds)
+                if whole is not None and made.form in ("array", "value"):
+                    made = ir.replaced(made, form="array", shape=self.kinds[whole.name].shape)
+                return spread(target, made, self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
                 if old.form in ("array", "list", "dict", "set") or old.has_methods:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections import ChainMap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ class LocalKinds:
         for stmt in index.statements:
             match stmt:
                 case ir.Assign(target=str(name), value=value) if name in problem.names:
+                    value = updated_array(stmt, kinds) or value
                     self._bind(name, 2 * index.number(stmt) + 1, self._substituted(stmt, value))
 
     def at(self, stmt: ir.Stmt) -> Callable[[ir.Expr], Kind]:
@@ -164,6 +165,15 @@ def _is_settled(name: str, index: ProgramIndex) -> bool:
 
 
 _LOOPS = (ir.For, ir.While)
+
+
+def updated_array(stmt: ir.Assign, kinds: Mapping[str, Kind]) -> ir.Var | None:
+    """`a` of `a = a + b`, where the user wrote `a += b` and `a` is surely an array with axes: the
+    sum is as large as that."""
+    match stmt:
+        case ir.Assign(value=ir.Call(args=(ir.Var(name) as old, _)), updates=True):
+            return old if kinds[name].form == "array" and kinds[name].rank else None
+    return None
 
 
 def handed_on(stmts: Iterable[ir.Stmt]) -> set[str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from .. import ir
 from .aliases import Aliases
 from .regions import Parts
-from .saving import Needed, Reads, needs_of
+from .saving import Needed, Reads, needs_of, never
 from .structure import ROOT, BlockKey, Structure
 
 
@@ -46,7 +46,7 @@ class Costs:
 
 class Rematerialisation:
     """Chooses what to recompute; `reads` is updated to what the sweep then reads. `apart`: the
-    sweep is a function of its own."""
+    sweep is a function of its own; `has_one_shape`: a name has the same shape all the time."""
 
     def __init__(
         self,
@@ -56,9 +56,11 @@ class Rematerialisation:
         costs: Costs,
         parts: Parts | None,
         apart: bool = False,
+        has_one_shape: Callable[[str], bool] = never,
     ) -> None:
         self.facts = facts
         self.apart = apart
+        self.has_one_shape = has_one_shape
         self.parts = parts
         self.aliases = aliases
         self.reads = reads
@@ -104,7 +106,8 @@ class Rematerialisation:
 
     def _operands(self, stmt: ir.Assign) -> Needed:
         """What repeating a definition reads."""
-        return needs_of(stmt.value, self.aliases, self.facts.home.__contains__, self.parts)
+        known = self.facts.home.__contains__
+        return needs_of(stmt.value, self.aliases, known, self.parts, self.has_one_shape)
 
     def _repeat(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> None:
         operands = self._operands(stmt)
@@ -181,8 +184,10 @@ class Rematerialisation:
 
     def _sound(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> bool:
         last = self.facts.last_inside(reader) if at_entry else self.facts.number(reader) - 1
+        read = self._operands(stmt)
         for operand in ir.names_in(stmt.value):
-            if self.facts.rebound_between(operand, stmt, last):
+            of_shape = operand not in read and self.has_one_shape(operand)
+            if not of_shape and self.facts.rebound_between(operand, stmt, last):
                 return False
         if self.costs.reference(stmt):
             return True

@@ -98,7 +98,7 @@ def content(name: str, aliases: Aliases) -> Needed:
     return frozenset("#" + c for c in aliases.contents(name))
 
 
-def _never(name: str) -> bool:
+def never(name: str) -> bool:
     return False
 
 
@@ -107,7 +107,7 @@ def needs_of(
     aliases: Aliases,
     known: Callable[[str], bool],
     parts: Parts | None = None,
-    has_one_shape: Callable[[str], bool] = _never,
+    has_one_shape: Callable[[str], bool] = never,
 ) -> Needed:
     """Primal names an expression reads, with content tokens where it looks inside them: of the
     entries that it reads only, if they are distinguished. Where it asks for a shape that a name
@@ -160,7 +160,7 @@ def statement_needs(
     aliases: Aliases,
     known: Callable[[str], bool],
     parts: Parts | None = None,
-    has_one_shape: Callable[[str], bool] = _never,
+    has_one_shape: Callable[[str], bool] = never,
 ) -> Needed:
     """What a list of adjoint statements reads of the primal."""
     found: Needed = frozenset()
@@ -187,7 +187,7 @@ class Recording:
         written: Callable[[ir.Stmt], tuple[str, ...]],
         parts: Parts,
         called: Callable[[ir.Stmt], tuple[str, ...]] = lambda stmt: (),
-        is_array: Callable[[str], bool] = _never,
+        is_array: Callable[[str], bool] = never,
     ) -> None:
         self.facts = facts
         self.is_array = is_array

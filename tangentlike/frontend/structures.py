@@ -81,26 +81,52 @@ def _by_names(words: dict[str, Any]) -> Kind:
 def _with_sizes(
     found: Iterable[tuple[str, Kind]], given: Mapping[str, Any], exact: int
 ) -> Iterator[tuple[str, Kind]]:
-    """The same, with one name for all axes of arguments that are equally long, and not of length
-    1: a letter that no argument has where there are several.
+    """The same, with one name for all axes of arrays that are equally long, and not of length 1: a
+    letter that no argument has where there are several. The arrays are arguments, or have a place
+    of their own in one: an entry of a dict, an item of a tuple.
 
-    >>> x, y = np.ones((2, 5)), np.ones(5)
-    >>> [kind.shape for _, kind in structures_of({"x": x, "y": y})]
-    [('x.0!', 'n!'), ('n!',)]
+    >>> w, x = np.ones((2, 5)), np.ones(5)
+    >>> [kind.shape for _, kind in structures_of({"w": w, "x": x})]
+    [('w.0!', 'n!'), ('n!',)]
+    >>> [kind.items[1].shape for _, kind in structures_of({"p": {"w": w, "b": x}})]
+    [('n!',)]
     """
-    arrays = {name: given[name].shape for name, kind in found if kind.form == "array"}
-    counts = collections.Counter(size for shape in arrays.values() for size in shape)
+    found = list(found)
+    shapes = [shape for name, kind in found for _, shape in _placed(name, kind, given[name])]
+    counts = collections.Counter(size for shape in shapes for size in shape)
     letters = (letter for letter in LETTERS if letter not in given)
     names: dict[int, Dim] = {size: size for size in range(1, exact + 1)}
-    for name, shape in arrays.items():
-        for axis, size in enumerate(shape):
-            if size not in names:
-                letter = next(letters, None) if counts[size] > 1 else None
-                names[size] = f"{letter or f'{name}.{axis}'}{MANY}"
     for name, kind in found:
-        if name in arrays:
-            kind = replace(kind, shape=tuple(names[size] for size in arrays[name]))
-        yield name, kind
+        for path, shape in _placed(name, kind, given[name]):
+            for axis, size in enumerate(shape):
+                if size not in names:
+                    letter = next(letters, None) if counts[size] > 1 else None
+                    names[size] = f"{letter or f'{path}.{axis}'}{MANY}"
+    for name, kind in found:
+        yield name, _sized(kind, given[name], names)
+
+
+def _parts(kind: Kind, value: Any) -> Iterator[tuple[Any, Kind, Any]]:
+    """What has a place of its own in a container: its key or number, its kind, and what it is."""
+    if kind.form in ("dict", "tuple", "list") and kind.items is not None:
+        places = value.items() if isinstance(value, dict) else enumerate(value)
+        for (key, item), inside in zip(places, kind.items, strict=True):
+            yield key, inside, item
+
+
+def _placed(path: str, kind: Kind, value: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The arrays in an argument that have places of their own: where they are, and their shapes."""
+    if kind.form == "array":
+        yield path, value.shape
+    for key, inside, item in _parts(kind, value):
+        yield from _placed(f"{path}.{key}", inside, item)
+
+
+def _sized(kind: Kind, value: Any, names: Mapping[int, Dim]) -> Kind:
+    if kind.form == "array":
+        return replace(kind, shape=tuple(names[size] for size in value.shape))
+    items = tuple(_sized(inside, item, names) for _, inside, item in _parts(kind, value))
+    return replace(kind, items=items) if items else kind
 
 
 def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:
@@ -209,10 +235,11 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
     cls = collections.defaultdict if isinstance(value, collections.defaultdict) else None
     made = Kind("dict" if isinstance(value, dict) else "list", lasting=ranks, cls=cls)
-    if common != UNKNOWN and all(kind == common for kind in kinds):
-        return replace(made, item=common)
-    if ranks and has_names(value):
+    alike = common != UNKNOWN and all(kind == common for kind in kinds)
+    if ranks and has_names(value) and not (alike and (len(kinds) > _FEW or _is_data(common))):
         return replace(made, items=tuple(kinds), names=tuple(value))
+    if alike:
+        return replace(made, item=common)
     if ranks and common.rank is not None:
         return replace(made, item=common)
     if ranks and has_places(value):
@@ -248,6 +275,13 @@ def has_places(value: Any) -> bool:
     return short and all(_rank_of(item) != UNKNOWN for item in value)
 
 
+def _is_data(kind: Kind) -> bool:
+    """Whether values of a kind are numbers, of which there may be others under other keys at the
+    next call, and not arrays or what holds such."""
+    return kind.form not in ("array", "dict", "list", "tuple")
+
+
+_FEW = 8  # entries of a dict that are told one by one where they are alike
 _MOST_NAMES = 64  # (in a larger dict they are data)
 _MOST_PLACES = 16
 

@@ -207,11 +207,15 @@ DERIVED_ROLES = ("adjoint", "tangent")
 
 @dataclass(frozen=True)
 class Assign:
-    """`target = value`. A tuple target is unpacking; its value is then no `Display`."""
+    """`target = value`. A tuple target is unpacking; its value is then no `Display`.
+
+    `updates`: the user wrote `a += b`, of which `value` is `a + b`: an array keeps its shape.
+    """
 
     target: Target
     value: Expr
     origin: Origin = field(compare=False, repr=False)
+    updates: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def map_statement(
         name, value = target(assigned.target), expr(assigned.value)
         if value is assigned.value and (name is assigned.target or name == assigned.target):
             return stmt
-        assigned = Assign(name, value, stmt.origin)
+        assigned = Assign(name, value, stmt.origin, assigned.updates)
         return assigned  # type: ignore[no-any-return]
     if expr is _same and target is _same and not isinstance(stmt, If | For | While | With):
         return stmt

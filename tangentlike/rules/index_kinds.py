@@ -293,6 +293,9 @@ def _window(size: Dim, part: ir.Slice, kind_of: KindOf) -> Dim:
     of the axis and a loop counts i up to 2: that of `x[2:]`, at whatever place."""
     whole, start = _terms_of(size), _terms(part.lower or ir.Const(0), kind_of)
     end = whole if part.upper is None else _terms(part.upper, kind_of)
+    if end is None and start is not None:
+        extent = _extent(part, kind_of)
+        end = None if extent is None else _plus(start, extent, 1)
     if whole is None or start is None or end is None or part.step is not None:
         return None
     length, least, most = _plus(end, start, -1), start, start
@@ -309,6 +312,23 @@ def _window(size: Dim, part: ir.Slice, kind_of: KindOf) -> Dim:
     # (It ends within the axis where no less is cut off than stands before the last place.)
     room = _plus(_plus(whole, length, -1), most, -1)
     return _size_of(length) if _is_size(least) and _is_size(room) else None
+
+
+def _extent(part: ir.Slice, kind_of: KindOf) -> dict[str, int] | None:
+    """How many entries `x[i : i + y.shape[0]]` or `x[: y.shape[0]]` asks for, as a sum. (Where
+    that is negative, `y` has no entries, and no more are selected.)"""
+    match part:
+        case ir.Slice(None, size, None) if size is not None:
+            pass
+        case ir.Slice(lower, ir.Call(ir.Ref(obj=operator.add), (a, b), ()), None):
+            if lower not in (a, b):
+                return None
+            size = b if lower == a else a
+        case _:
+            return None
+    kind = kind_of(size)
+    spelled = kind.spells if kind.integer else None
+    return _terms_of(spelled) if isinstance(spelled, str) else None
 
 
 def places(bounds: Sequence[ir.Expr], kind_of: KindOf) -> Dim:

@@ -270,7 +270,7 @@ def rebound(function: ir.Function, names: Collection[str], context: Context) -> 
     def statement(stmt: ir.Stmt) -> ir.Stmt | None:
         match stmt:
             case ir.Update(target=ir.Var(name)) if name in names:
-                return ir.Assign(name, operation(stmt), stmt.origin)
+                return ir.Assign(name, operation(stmt), stmt.origin, updates=True)
         return None
 
     body = ir.rewrite(function.body, statement)

@@ -209,7 +209,9 @@ class Reverse:
         parts = Parts(regions, aliases, self._writes)
         reads = self._reads(tree, parts)
         costs = Costs(aliases, self.context, self.sweep.presence.local).predicates()
-        recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
+        recomputed = Rematerialisation(
+            self.facts, aliases, reads, costs, parts, self.apart, self._has_one_shape
+        ).run()
         virtual = frozenset(recomputed.names)
         self._known = reads, virtual, parts
         self.saves = self.saves_where(self.unread)

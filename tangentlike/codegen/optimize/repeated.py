@@ -10,6 +10,7 @@ b_bar = -y_bar * (y / b)        becomes   b_bar = -x_bar * y
 from __future__ import annotations
 
 import functools
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -64,15 +65,37 @@ def _calls(stmt: ir.Stmt) -> tuple[ir.Call, ...]:
     return tuple(call for expr in ir.expressions(stmt) for call in _made(expr))
 
 
+# Of arrays, what is called as a method is the same as the function.
+_REDUCTIONS = words("sum mean var std prod max min")
+
+
 def _made(expr: ir.Expr) -> Iterator[ir.Call]:
     if isinstance(expr, ir.Lazy | ir.Opaque):
         return
     match expr:
         case ir.Call(fn=ir.Ref(text=text), args=(_, *_)):
-            if text.replace(".", "").isidentifier():
+            if text.replace(".", "").isidentifier() or _is_difference(expr):
                 yield expr
+        case ir.Call(fn=ir.Attribute(ir.Var(), name)) if name in _REDUCTIONS:
+            yield expr
     for part in ir.children(expr):
         yield from _made(part)
+
+
+def _is_difference(expr: ir.Expr) -> bool:
+    """Whether it is `x - m` of two names: of arrays, their deviations."""
+    match expr:
+        case ir.Call(ir.Ref(obj=operator.sub), (ir.Var(), ir.Var())):
+            return True
+    return False
+
+
+def _called(call: ir.Call) -> ir.Expr | str:
+    """What is called, of reductions the name."""
+    name = call.fn.name if isinstance(call.fn, ir.Attribute) else ""
+    if isinstance(call.fn, ir.Ref):
+        name = numpy_name(call.fn.obj) or ""
+    return name if name in _REDUCTIONS else call.fn
 
 
 class _Sharing(Asking):
@@ -85,7 +108,7 @@ class _Sharing(Asking):
         calls = [call for stmt in stmts for call in _calls(stmt)]
         self.again: set[ir.Expr] = set()
         self.reads: dict[str, ir.Expr] = {}
-        if facts.by_identity or len({call.fn for call in calls}) == len(calls):
+        if facts.by_identity or len(set(map(_called, calls))) == len(calls):
             return
         self.reads = {
             stmt.target: stmt.value
@@ -110,14 +133,28 @@ class _Sharing(Asking):
         return False
 
     def _whole(self, call: ir.Expr) -> ir.Expr:
-        """A call with entries in place of the names that they have."""
+        """A call with entries in place of the names that they have, reductions as functions with
+        their options by name."""
+        match call:
+            case ir.Call(ir.Attribute(ir.Var(name) as base, method), args, kwargs, at) if (
+                method in _REDUCTIONS and self.facts.kind(name).form == "array"
+            ):
+                call = ir.Call(self.facts.numpy_function(method), (base, *args), kwargs, at)
+        match call:
+            case ir.Call(ir.Ref(obj=obj) as fn, (array, axis), kwargs, at) if (
+                numpy_name(obj) in _REDUCTIONS
+            ):
+                call = ir.Call(fn, (array,), (("axis", axis), *kwargs), at)
         if self.reads.keys().isdisjoint(ir.names_in(call)):
             return call
         return ir.substitute(call, self.reads)
 
     def _costs(self, call: ir.Expr) -> bool:
         """Whether a call computes a new value that is worth a name."""
-        assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
+        if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Ref):
+            return False
+        if _is_difference(call):
+            return any(self.facts.kind(name).form == "array" for name in ir.names_in(call))
         if (runtime_name(call.fn.obj) or numpy_name(call.fn.obj)) in _MADE:
             return False
         if getattr(call.fn.obj, "__module__", None) in _TAKING:

@@ -332,6 +332,14 @@ def _copied(value: ir.Expr) -> ir.Expr | None:
     return source_of(value)
 
 
+def _is_added_whole(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement adds the adjoint of a dict to that of a dict that it is in."""
+    match stmt:
+        case ir.Do(ir.Call(ir.Ref(obj=obj), (ir.Var(), ir.Const(str()), ir.Var(value)))):
+            return obj is add_at and value == name
+    return False
+
+
 # --------------------------------------------------------------------------------------------------
 # The adjoint of a dict whose keys are known is a name for each item, and is written out where it
 # is given back: `return {"w": params_w_bar, "b": np.sum(g, axis=0)}`.
@@ -360,52 +368,74 @@ def items_apart(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts
     """
     if facts.by_identity or not any(ref.obj is zeros_like for ref in fact(references, function)):
         return function, facts
-    for stmt in function.body:
-        match stmt:
-            case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj), (ir.Var(of),), ())) if (
-                obj is zeros_like and facts.kind(of).form == "dict" and of in function.param_names
-            ):
-                apart = _Apart(name, stmt, facts.kind(of), function, facts)
-                function, facts = apart.result() if apart.is_possible(of) else (function, facts)
+    waiting = [stmt for stmt in function.body if _is_dict_of_zeros(stmt, facts)]
+    changed = True
+    while changed:  # (a dict in a dict before that)
+        changed = False
+        for stmt in waiting:
+            apart = _Apart(stmt, function, facts)
+            if apart.is_possible():
+                function, facts = apart.result()
+                waiting, changed = [s for s in waiting if s is not stmt], True
     return function, facts
 
 
-class _Apart(ir.Rewriter):
-    """The items of the adjoint `name` of a dict of this kind, which one statement makes."""
+def _is_dict_of_zeros(stmt: ir.Stmt, facts: Facts) -> bool:
+    match stmt:
+        case ir.Assign(str(), ir.Call(ir.Ref(obj=obj), (ir.Var(of),), ())):
+            return obj is zeros_like and facts.kind(of).form == "dict"
+    return False
 
-    def __init__(
-        self, name: str, made: ir.Assign, kind: Kind, function: ir.Function, facts: Facts
-    ) -> None:
-        self.name, self.made = name, made
+
+class _Apart(ir.Rewriter):
+    """The items of the adjoint of a dict, which one statement makes."""
+
+    def __init__(self, made: ir.Stmt, function: ir.Function, facts: Facts) -> None:
+        assert isinstance(made, ir.Assign) and isinstance(made.target, str)
+        assert isinstance(made.value, ir.Call)
+        (like,) = made.value.args
+        assert isinstance(like, ir.Var)
+        self.name, self.made, self.like = made.target, made, like
+        self.zeros_like = made.value.fn
         self.function, self.facts = function, facts
+        kind = facts.kind(like.name)
         self.items = dict(zip(kind.names, kind.items or (), strict=False))
         self.known = Analyses(function, facts)
         self.axes = AxesOf(function, facts)
         self.names: dict[str, str] = {}
-        self.begun: dict[str, ir.Stmt] = {}  # what each is given first, in place of a zero
+        self.begun: dict[str, tuple[ir.Stmt, ir.Expr]] = {}  # what is first, in place of a zero
 
-    def is_possible(self, of: str) -> bool:
-        """Whether all items are numbers or arrays, and the adjoint of each is only added to until
-        all are given back."""
-        function, name = self.function, self.name
-        plain = all(
-            k.form in ("number", "array") and k.dtype == "float" for k in self.items.values()
-        )
-        if not plain or not self.items or name in self.known.pinned:
+    def is_possible(self) -> bool:
+        """Whether all items are numbers or arrays, or dicts that are written out, and the adjoint
+        of each is only added to until all are given back, or are added to those of another dict."""
+        function, name, like = self.function, self.name, self.like.name
+        if not self.items or name in self.known.pinned:
             return False
-        effects = [effect_of(stmt, self.facts) for stmt in function.body]
-        stays = not any(of in effect.binds | effect.writes for effect in effects)
         index = fact(ProgramIndex, function)
+        effects = [effect_of(stmt, self.facts) for stmt in function.body]
+        bound = [e for e in effects if like in e.binds]
+        stays = not any(like in e.writes for e in effects) and (
+            not bound if like in function.param_names else len(index.definitions[like]) == 1
+        )
         uses = [index.statements[n] for n in index.uses.get(name, ())]
         *added, last = uses or (self.made,)
+        given = last is function.body[-1] and isinstance(last, ir.Return)
         return (
             stays
             and len(index.definitions[name]) == 1
-            and last is function.body[-1]
-            and isinstance(last, ir.Return)
+            and (given or (last in function.body and _is_added_whole(last, name)))
             and sum(part == ir.Var(name) for part in ir.walk_statement(last)) == 1
             and all(self._key(stmt) is not None for stmt in added)
+            and all(self._is_plain(key, kind, added) for key, kind in self.items.items())
         )
+
+    def _is_plain(self, key: str, kind: Kind, added: Sequence[ir.Stmt]) -> bool:
+        """Whether an item is a number or an array, or a dict whose adjoint is given whole."""
+        if kind.form in ("number", "array"):
+            return kind.dtype == "float"
+        whole = [self._added(stmt) for stmt in added if self._key(stmt) == key]
+        alone = kind.form == "dict" and len(whole) <= 1
+        return alone and all(isinstance(found[2], ir.Display) for found in whole if found)
 
     def _key(self, stmt: ir.Stmt) -> str | None:
         """The key of the item that a statement adds to."""
@@ -431,16 +461,17 @@ class _Apart(ir.Rewriter):
         """The function with a name for each item that something is added to, and what is known."""
         names, function = Names(all_names(self.function)), self.function
         stem = self.name.removesuffix("_bar")
+        inner = self.like.name not in function.param_names
         first: dict[str, ir.Stmt] = {}
         for stmt in ir.statements(function.body):
             if (key := self._key(stmt)) is not None:
                 first.setdefault(key, stmt)
         for key in (key for key in self.items if key in first):
-            own = key.isidentifier() and key not in names  # (no variable is called that)
+            own = not inner and key.isidentifier() and key not in names  # (is no variable's)
             word = key if own else f"{stem}_{key}"
             self.names[key] = names.fresh(re.sub(r"\W", "_", f"{word}_bar"))
-            if self._may_begin(first[key], self.items[key]):
-                self.begun[key] = first[key]
+            if (begun := self._first_value(first[key], self.items[key])) is not None:
+                self.begun[key] = first[key], begun
         kinds = {name: self.items[key] for key, name in self.names.items()}
         numbers = {n: FLOAT for n, kind in kinds.items() if kind.form == "number"}
         facts = replace(
@@ -451,23 +482,41 @@ class _Apart(ir.Rewriter):
         )
         return self.rewritten(function), facts
 
-    def _may_begin(self, stmt: ir.Stmt, kind: Kind) -> bool:
-        """Whether what is added first is of the shape of an item, and an object of its own."""
+    def _first_value(self, stmt: ir.Stmt, kind: Kind) -> ir.Expr | None:
+        """What is added first, as an object of its own; None where it may not be of the shape of
+        an item."""
         added = self._added(stmt)
         if added is None or not any(stmt is s for s in self.function.body):
-            return False
-        axes = self.axes.of(added[2])
-        alike = axes == kind.shape and all(map(is_named, axes or ()))
-        return alike and (self._is_last(stmt, added[2]) or not sources(added[2], self.facts, True))
+            return None
+        _, op, value = added
+        axes = self.axes.of(value)
+        if not isinstance(value, ir.Display):
+            if axes != kind.shape or not all(map(is_named, axes or ())):
+                return None
+            if sources(value, self.facts, True) and not self._is_its_own(stmt, added):
+                copied = axes and op == IADD and isinstance(value, ir.Var)
+                return ir.Call(ir.Attribute(value, "copy"), ()) if copied else None
+        return value if op == IADD else ir.Call(NEG, (value,))
 
-    def _is_last(self, stmt: ir.Stmt, value: ir.Expr) -> bool:
-        """Whether a name has an object that nothing reads after a statement by another name."""
+    def _is_its_own(self, stmt: ir.Stmt, added: tuple[str, ir.Ref, ir.Expr]) -> bool:
+        """Whether a name has an object that nothing reads after a statement by another name, or
+        that nothing writes from then on, nor does another item have it."""
+        key, _, value = added
         if not isinstance(value, ir.Var):
             return False
         sharing, live = self.known.sharing, self.known.live
         others = {value.name, *sharing.members(value.name)}
-        given = self.known.pinned.union(self.function.param_names, (OUTSIDE,))
-        return not others & given and not any(live.is_live_after(stmt, n) for n in others)
+        if others & self.known.pinned.union(self.function.param_names, (OUTSIDE,)):
+            return False
+        if not any(live.is_live_after(stmt, n) for n in others):
+            return True
+        *body, returned = self.function.body
+        after = list(ir.statements(tuple(body[body.index(stmt) + 1 :])))
+        found = [self._added(s) for s in after]
+        again = any(f is not None and (f[0] == key or others & ir.names_in(f[2])) for f in found)
+        effects = (effect_of(s, self.facts) for s in after)
+        written = any(e.fixed or others & (e.writes | e.binds) for e in effects)
+        return not again and not written and not others & ir.reads(returned)
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
         if stmt is self.made:
@@ -480,19 +529,18 @@ class _Apart(ir.Rewriter):
         if added is None:
             return None
         key, op, value = added
-        if self.begun.get(key) is not stmt:
+        first, begun = self.begun.get(key, (None, value))
+        if first is not stmt:
             return ir.Update(ir.Var(self.names[key]), op, value, stmt.origin)
-        return ir.Assign(
-            self.names[key], value if op == IADD else ir.Call(NEG, (value,)), stmt.origin
-        )
+        return ir.Assign(self.names[key], begun, stmt.origin)
 
     def _zero(self, key: str) -> ir.Expr:
         if self.items[key].form == "number":
             return ir.Const(0.0)
-        given = self.made.value
-        assert isinstance(given, ir.Call)
-        item = ir.Index(given.args[0], ir.Const(key))
-        return ir.Call(self.facts.numpy_function("zeros_like"), (item,))
+        item = ir.Index(self.like, ir.Const(key))
+        is_dict = self.items[key].form == "dict"
+        make = self.zeros_like if is_dict else self.facts.numpy_function("zeros_like")
+        return ir.Call(make, (item,))
 
     def expression(self, expr: ir.Expr) -> ir.Expr:
         if expr == ir.Var(self.name):
