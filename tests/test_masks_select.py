@@ -259,3 +259,17 @@ def of_another_round(x, y):
 
 def test_conditions_of_two_rounds_are_two() -> None:
     test_gradients(of_another_round, True)
+
+
+def rotated(x, y):
+    """Entries of a vector of length one, each read by its number."""
+    w = x[:3]
+    axis = w / np.sqrt(w @ w)
+    turn = np.array([[0.0, -axis[2]], [axis[2], axis[0]], [-axis[1], 0.0]])
+    return np.sum((turn @ y[:2]) ** 2)
+
+
+def test_one_number_that_divides_needs_no_mask_where_an_entry_is_read() -> None:
+    source = tl.grad(rotated, (0, 1), example=(X, Y)).source
+    assert "places_taken" not in source and "np.where" not in source
+    test_gradients(rotated, False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from .. import ir
+from ..ir.kind import UNKNOWN, is_named
+from ..rules.book import KindOf
 from .context import LEN, RANGE, REVERSED
 
 
@@ -33,14 +35,20 @@ def _binary(text: str, op: object, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     return ir.Call(ir.Ref(text, op), (left, right))
 
 
-def length(iterable: ir.Expr) -> ir.Expr:
-    """How many rounds a loop over `iterable` makes."""
+def length(iterable: ir.Expr, kind_of: KindOf | None = None) -> ir.Expr:
+    """How many rounds a loop over `iterable` makes; `kind_of` tells which arrays are equally
+    long."""
     if is_call(iterable, range) and len(iterable.args) == 1:
         return iterable.args[0]
     if is_call(iterable, enumerate) or is_call(iterable, reversed):
-        return length(iterable.args[0])
+        return length(iterable.args[0], kind_of)
     if is_call(iterable, zip):
-        sizes = tuple(dict.fromkeys(length(part) for part in iterable.args))
+        kinds = [UNKNOWN if kind_of is None else kind_of(part) for part in iterable.args]
+        shapes = [kind.shape for kind in kinds if kind.form == "array"]
+        axes = {shape[0] if isinstance(shape, tuple) and shape else None for shape in shapes}
+        if len(shapes) == len(kinds) and len(axes) == 1 and all(map(is_named, axes)):
+            return length(iterable.args[0], kind_of)
+        sizes = tuple(dict.fromkeys(length(part, kind_of) for part in iterable.args))
         return sizes[0] if len(sizes) == 1 else ir.Call(ir.Ref("min", min), sizes)
     return ir.Call(LEN, (iterable,))
 

@@ -401,7 +401,7 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        required = structures_of(given, self.request.exact, self._words)
+        required = structures_of(given, self.request.exact, self._words, self._keys)
         known = {name for name, _ in required}
         others = (n for n in self._stated if n in given and n not in known)
         required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
@@ -548,6 +548,13 @@ class Derivation:
         """The parameter that takes other arguments by their names."""
         parameters = self._signature.parameters.values()
         return next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """The texts in the function, which may be keys that it asks dicts for."""
+        code = getattr(self.primal.function, "__code__", None)
+        consts = () if code is None else code.co_consts
+        return frozenset(text for text in consts if type(text) is str)
 
     def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
         """The arguments by parameter; None for a call that will fail anyway."""

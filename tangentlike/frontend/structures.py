@@ -12,7 +12,7 @@ import dis
 import functools
 import inspect
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,11 +49,17 @@ _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
 
 
-def structures_of(given: Mapping[str, Any], exact: int = 1, words: str | None = None) -> Structures:
+def structures_of(
+    given: Mapping[str, Any],
+    exact: int = 1,
+    words: str | None = None,
+    keys: Collection[str] = (),
+) -> Structures:
     """What is known of arguments by what they are, by parameter: numbers and arrays, containers
     and objects, None. Axes of at most `exact` entries are known to be as long as they are.
     `words` is the parameter that takes others by their names (`**options`), of which it is known
-    which there are.
+    which there are; so it is of dicts of numbers whose keys are among `keys`, which the program
+    asks for.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": 2.5, "s": "a"})]
     [('t', 'dict'), ('x', 'number')]
@@ -67,6 +73,8 @@ def structures_of(given: Mapping[str, Any], exact: int = 1, words: str | None = 
         else:
             _refuse_own_items(name, value, set())
             named = name == words and len(value) <= _MOST_NAMES
+            told = type(value) is dict and 0 < len(value) <= _MOST_NAMES
+            named = named or (told and value.keys() <= {*keys})
             kind = _by_names(value) if named else structure_of(value, ranks=True)
         found.append((name, kind))
     sized = _with_sizes(found, given, exact)

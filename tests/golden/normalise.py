@@ -6,7 +6,7 @@ import numpy as np
 def normalise_grad(x: np.ndarray):
     # primal
     x2 = x - np.mean(x)
-    sqrt_total = np.sqrt(np.mean(x2 * x2) + 1e-06)
+    sqrt_total = np.sqrt(np.mean(x2 * x2) + 1e-6)
     x3 = x2 / sqrt_total
     # adjoint
     x_bar = 3.0 * x3**2                      # return np.sum(x**3)

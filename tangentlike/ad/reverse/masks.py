@@ -23,6 +23,7 @@ import numpy as np
 from ... import ir
 from ...analysis.structure import Structure
 from ...ir.kind import Kind
+from ...rules.index_kinds import key_parts
 from ..context import Context
 from ..contributions import Chain, Contribution
 from ..fragile import (
@@ -229,7 +230,7 @@ class Masks:
         """`t = A[k]` reversed added to the adjoint of `A` under `k` only."""
         if before is None or not self.adjoints.aliases.has_variable(name):
             return
-        if self.fragility.worth_masking(name, key):
+        if self.fragility.worth_masking(name, key, self._takes_one(name, key, stmt)):
             mask, parts = key, self._parts(key)
             if not self._same_shape(key, name):
                 if self.context.kind_of(key).dtype == "bool":  # (of rows; `np.where`'s of columns)
@@ -239,6 +240,13 @@ class Masks:
             least = least_worth_masking(key, self.context)
             # (A key that is no condition takes an entry, if there is one.)
             self.add(name, before, Mask(mask, least, parts, least == SILENT), stmt)
+
+    def _takes_one(self, name: str, key: ir.Expr, stmt: ir.Stmt) -> bool:
+        """Whether a statement takes an entry of each value that a name has: a number that all
+        entries are made with is reached by that one."""
+        made = self.facts.single(name)
+        whole = all(self.context.kind_of(part).integer for part in key_parts(key))
+        return whole and made is not None and self.facts.block_of(made) == self.facts.block_of(stmt)
 
     def _parts(self, mask: ir.Expr) -> frozenset[Part]:
         """A condition or a key into an array, where it means the same in all of a round."""

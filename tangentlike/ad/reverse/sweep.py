@@ -244,7 +244,7 @@ class Sweep:
         first = next(iter(leaves(stmt.target, stmt.iter, ir.Const(0))))
         counts = isinstance(first.target, str) and first.item == ir.Const(0)  # `for i, x in enum..`
         index = str(first.target) if counts else self._index(stmt, "i")
-        size = length(stmt.iter) if counter is None else ir.Var(counter)
+        size = length(stmt.iter, self.context.kind_of) if counter is None else ir.Var(counter)
         bindings = tuple(
             leaf for leaf in leaves(stmt.target, iterable, ir.Var(index)) if leaf.target != index
         )

@@ -604,6 +604,14 @@ def _is_integer(part: ir.Expr) -> bool:
     return isinstance(part, ir.Const) and type(part.value) is int
 
 
+def _ends_before(end: ir.Expr | None, start: ir.Expr | None) -> bool:
+    """Whether entries up to an end come before those from a start on."""
+    match end, start:
+        case ir.Const(int(i)), ir.Const(int(j)) if i >= 0 and j >= 0:
+            return i <= j
+    return end is not None and end == start
+
+
 def _are_apart(key: ir.Expr, other: ir.Expr) -> bool:
     """Whether two keys surely select different entries: at some axis there are two integers, or
     slices of which the one ends where the other begins; or one is the complement of the other."""
@@ -619,6 +627,15 @@ def _are_apart(key: ir.Expr, other: ir.Expr) -> bool:
             case ir.Const(int(i)), ir.Const(int(j)) if i != j and (i < 0) == (j < 0):
                 return True
             case ir.Slice(lower, upper, None), ir.Slice(low, up, None):
-                if (upper is not None and upper == low) or (up is not None and up == lower):
+                if _ends_before(upper, low) or _ends_before(up, lower):
+                    return True
+            case (ir.Slice() as part, ir.Const() as place) | (
+                ir.Const() as place,
+                ir.Slice() as part,
+            ):
+                after = ir.Const(place.value + 1) if place.value >= 0 else None
+                if part.step is None and (
+                    _ends_before(part.upper, place) or _ends_before(after, part.lower)
+                ):
                     return True
     return False

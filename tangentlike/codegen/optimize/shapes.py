@@ -64,15 +64,19 @@ class Shapes:
 
     def sized(self, function: ir.Function, facts: Facts) -> dict[str, str]:
         """For temporaries of a function, a name of the same shape that is bound earlier, and is not
-        kept for its shape: an argument, or what they were computed from."""
-        count = ir.bindings(list(ir.statements(function.body)), function.param_names)
+        kept for its shape: an argument (one that is bound again, where all that it is has that
+        shape), or what they were computed from."""
+        stmts = list(ir.statements(function.body))
+        count = ir.bindings(stmts, function.param_names)
         listless = {n for n in count if facts.kind(n).form in ("array", "value") and count[n] == 1}
         given: dict[Hashable, str] = {}
         for param in function.param_names:
-            if count[param] == 1 and facts.kind(param).form == "array":
-                given.setdefault(self.of(ir.Var(param)), param)
+            shape = self.of(ir.Var(param))
+            if facts.kind(param).form == "array" and (count[param] == 1 or _is_axes(shape)):
+                given.setdefault(shape, param)
         found: dict[str, str] = {}
-        for stmt in function.body:
+        own = set(map(id, function.body))
+        for stmt in stmts:
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call() | ir.Index() as value) if (
                     name in facts.temporaries and count[name] == 1
@@ -80,7 +84,9 @@ class Shapes:
                     shape, part = self.of(ir.Var(name)), of_same_shape(value, facts)
                     if shape and shape in given:
                         found[name] = given[shape]
-                    elif isinstance(part, ir.Var) and part.name in listless:
+                        if isinstance(part, ir.Var) and part.name in function.param_names:
+                            found[name] = part.name if self.of(part) == shape else given[shape]
+                    elif id(stmt) in own and isinstance(part, ir.Var) and part.name in listless:
                         found[name] = found.get(part.name, part.name)
         return found
 

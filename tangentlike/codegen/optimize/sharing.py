@@ -212,6 +212,9 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return keeps and is_float(first, facts)
         case ir.Call(fn=ir.Attribute(base, "copy")):
             return is_float(base, facts)
+        case ir.Call(ir.Attribute(ir.Var(name), "sum" | "max" | "min"), args, kwargs):
+            plain = len(args) < 2 and "dtype" not in dict(kwargs)
+            return plain and facts.kind(name).form == "array" and name in facts.floating
         case _:
             return False
 

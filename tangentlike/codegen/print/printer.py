@@ -92,8 +92,8 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     def visit_Constant(self, node: Any) -> None:
         value = node.value
         text = "..." if value is Ellipsis else repr(value)
-        if type(value) is float and text == "inf":
-            text = "1e999"  # the parser's own way to make one
+        if type(value) is float:
+            text = _float_text(value)
         elif isinstance(value, complex):
             text = _imaginary(value)
         self.result.append(text)
@@ -268,6 +268,23 @@ def _simple(node: Any) -> bool:
     while isinstance(node, gast.Attribute):
         node = node.value
     return isinstance(node, _SIMPLE)
+
+
+def _float_text(value: float) -> str:
+    """A number as people write it.
+
+    >>> _float_text(1e-6), _float_text(1e10), _float_text(2500.0), _float_text(float("inf"))
+    ('1e-6', '1e10', '2500.0', '1e999')
+    """
+    text = repr(value)
+    if text == "inf":
+        return "1e999"  # the parser's own way to make one
+    mantissa, e, exponent = text.partition("e")
+    if e:
+        return f"{mantissa}e{int(exponent)}"
+    whole = text.removesuffix(".0")
+    zeros = len(whole) - len(whole.rstrip("0"))
+    return f"{whole[0]}e{zeros}" if zeros >= 6 and zeros == len(whole) - 1 else text
 
 
 def _imaginary(value: complex) -> str:
