@@ -181,19 +181,32 @@ def _cofactors_by_inverse(a: Any) -> Any:
 def over_gaps(e: Any, w: Any) -> Any:
     """`e[i, j] / (w[j] - w[i])`, 0 on the diagonal and where `e` is 0.
 
-    Eigenvectors of equal eigenvalues have no derivative: what asks for one gets inf, what
-    does not (its entry of `e` is 0) gets 0.
+    Eigenvectors of eigenvalues that are equal, but for rounding, have no derivative: what asks for
+    one gets inf, what does not (its entry of `e` is 0, but for rounding) gets 0.
 
     >>> over_gaps(np.ones((2, 2)), np.array([1.0, 3.0]))
     array([[ 0. ,  0.5],
            [-0.5,  0. ]])
+    >>> over_gaps(np.ones((2, 2)), np.array([1.5, 1.5 + 2e-16]))
+    array([[ 0., inf],
+           [inf,  0.]])
     """
     gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
     n = w.shape[-1]
-    idle = (e == 0) | (eye(n, w) == 1)
+    rounding, asked = 16.0 * np.finfo(w.dtype).eps, np.abs(e)
+    size = np.expand_dims(np.sum(np.abs(w), axis=-1, keepdims=True), -1)
+    equal = np.abs(gaps) <= rounding * size
+    unasked = asked <= rounding * np.sum(asked, axis=(-2, -1), keepdims=True)
+    idle = (e == 0) | (eye(n, w) == 1) | (equal & unasked)
     with np.errstate(divide="ignore"):
-        ratio = e / np.where(idle, np.ones_like(gaps), gaps)
+        ratio = e / np.where(idle, np.ones_like(gaps), np.where(equal, np.zeros_like(gaps), gaps))
     return np.where(idle, np.zeros_like(ratio), ratio)
+
+
+def over_squares(e: Any, s: Any) -> Any:
+    """`e[i, j] / (s[j] ** 2 - s[i] ** 2)` for numbers that are not negative, as `over_gaps`."""
+    sums = np.expand_dims(s, -2) + np.expand_dims(s, -1)
+    return over_gaps(e, s) / np.where(sums == 0, np.ones_like(sums), sums)
 
 
 def gaps(w: Any) -> Any:
@@ -250,8 +263,10 @@ def svd_bar(u: Any, s: Any, vh: Any, u_bar: Any, s_bar: Any, vh_bar: Any) -> Any
     vh, v_bar = vh[..., :k, :], adjoint_matrix(vh_bar[..., :k, :])
     v, row = adjoint_matrix(vh), np.expand_dims(s, -2)
     u_own, v_own = adjoint_matrix(u) @ u_bar, vh @ v_bar
-    u_part = over_gaps(u_own - adjoint_matrix(u_own), s * s) * row
-    v_part = np.expand_dims(s, -1) * over_gaps(v_own - adjoint_matrix(v_own), s * s)
+    # (Each by itself: where singular values are equal, the difference may be 0, and is asked for.)
+    u_part = (over_squares(u_own, s) - over_squares(adjoint_matrix(u_own), s)) * row
+    v_part = over_squares(v_own, s) - over_squares(adjoint_matrix(v_own), s)
+    v_part = np.expand_dims(s, -1) * v_part
     middle = u_part + v_part + diagonal_matrix(s_bar)
     if u.dtype.kind == "c":
         turn = inner_diagonal(u_own)
@@ -284,8 +299,8 @@ def svd_dot(u: Any, s: Any, vh: Any, a_dot: Any) -> tuple[Any, Any, Any]:
     v, row = adjoint_matrix(vh), np.expand_dims(s, -2)
     inner = adjoint_matrix(u) @ a_dot @ v
     column = np.expand_dims(s, -1)
-    u_turn = over_gaps(inner * row + column * adjoint_matrix(inner), s * s)
-    v_turn = over_gaps(column * inner + adjoint_matrix(inner) * row, s * s)
+    u_turn = over_squares(inner * row, s) + over_squares(column * adjoint_matrix(inner), s)
+    v_turn = over_squares(column * inner, s) + over_squares(adjoint_matrix(inner) * row, s)
     if inner.dtype.kind == "c":
         turn = diagonal_matrix(_turned(inner_diagonal(inner), 2.0 * s))
         u_turn, v_turn = u_turn + turn, v_turn - turn
