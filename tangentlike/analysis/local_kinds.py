@@ -172,7 +172,8 @@ def updated_array(stmt: ir.Assign, kinds: Mapping[str, Kind]) -> ir.Var | None:
     sum is as large as that."""
     match stmt:
         case ir.Assign(value=ir.Call(args=(ir.Var(name) as old, _)), updates=True):
-            return old if kinds[name].form == "array" and kinds[name].rank else None
+            kind = kinds.get(name, UNKNOWN)
+            return old if kind.form == "array" and kind.rank else None
     return None
 
 
