@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -31,6 +32,7 @@ _EQUAL: tuple[Any, ...] = (
 )
 _ORDER: tuple[Any, ...] = (operator.lt, operator.le, operator.gt, operator.ge)
 _LESS: tuple[Any, ...] = (operator.sub, np.subtract)
+_CONTAINS: tuple[Any, ...] = (operator.contains,)
 _PLAIN = (type(None), ir.Const)
 _UNEQUAL: tuple[Any, ...] = (operator.ne, np.not_equal)
 _NEW = ir.Ref("require_new", runtime.require_new)
@@ -79,14 +81,20 @@ class _Asking(ir.Rewriter):
             if len(at) == 1
         )
         self.plain = {n: s.value for n, s in bound if isinstance(s, ir.Assign) and s.target == n}
-        given = varied().intersection(function.param_names)
-        self.varying = {holder: computed_from(function, given - {holder}) for holder in self.made}
+        self.function, self.varied = function, varied
         # By the names that are computed of a difference, what asks whether that is zero.
         self.distances: dict[str, ir.Call] = {}
         for name, value in self.plain.items():
             asked = self._distance(value)
             if asked is not value and isinstance(asked, ir.Call):
                 self.distances |= dict.fromkeys(computed_from(function, {name}), asked)
+
+    @cached_property
+    def varying(self) -> dict[str, frozenset[str]]:
+        """By the parameter that holds something, the names of what is computed from others that
+        vary. (Asked for where something has a place: what varies may take reading callees.)"""
+        given = self.varied().intersection(self.function.param_names)
+        return {h: computed_from(self.function, given - {h}) for h in self.made}
 
     def _kept(self, call: ir.Call, holders: Collection[str]) -> list[ir.Expr]:
         """The operands that may be what was kept by some parameters."""
@@ -103,6 +111,10 @@ class _Asking(ir.Rewriter):
     def _asked(self, call: ir.Call, value: ir.Expr, equal: Any) -> ir.Call | None:
         """`require_new(value, equal)`, with the place of what was kept where that says whether it
         was."""
+        read = [self.plain.get(o.name, o) if isinstance(o, ir.Var) else o for o in call.args[:2]]
+        by_name = any(isinstance(part, ir.Attribute | ir.Index) for part in read)
+        if not (self.noted or self.defaults or (by_name and not _is_comparison(call, _CONTAINS))):
+            return None
         operands = self._kept(call, self.made)
         place = next(filter(None, (_place(call, of) for of in operands)), ())
         surely = bool(operands) if self.noted else bool(self._kept(call, self.defaults))

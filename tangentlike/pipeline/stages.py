@@ -39,8 +39,6 @@ from ..errors import (
     UnknownClassError,
     UnsupportedError,
     WrtError,
-    again,
-    is_same,
 )
 from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
@@ -196,8 +194,8 @@ class Derived:
 class Asked:
     """What is differentiated: a function by a request. `inner` is the derivation that it is the
     text of, if it is a derivative itself; `meanings` is what was read so far; `cuts` is what was
-    cut out of the program; `read` is how its functions were read the latest time; `in_vain` are
-    refusals that a longer reading did not help; `stored` see `Reading`."""
+    cut out of the program; `read` is how its functions were read the latest time; `stored` see
+    `Reading`."""
 
     function: Callable[..., Any]
     request: Request
@@ -206,7 +204,6 @@ class Asked:
     meanings: Meanings
     cuts: Cuts | None = None
     read: Readings = field(default_factory=list)
-    in_vain: list[UnsupportedError] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
 
 
@@ -355,7 +352,7 @@ def _read(asked: Asked, request: Request) -> Derived:
                     _HANDED.put(what, (asked.function, reading.handed, reading.unchanged))
                 return made
             except UnsupportedError as refusal:
-                longer = _longer(asked, reading, refusal, shorter)
+                longer = reading.longer(refusal.needs)
                 needs = refusal.needs if longer is not None else "lending"
                 longer = longer or _lending(asked.function, refusal, reading, request)
                 if longer is None:
@@ -367,22 +364,6 @@ def _read(asked: Asked, request: Request) -> Derived:
                 if needs == "handing":  # (what is refused then is not what was refused before)
                     shorter.pop("lending", None)
                 reading = longer
-
-
-def _longer(
-    asked: Asked,
-    reading: Reading,
-    refusal: UnsupportedError,
-    shorter: Mapping[str, UnsupportedError],
-) -> Reading | None:
-    """The longer reading that a refusal asks for, unless that was refused for the same before, when
-    less was cut out of the program."""
-    before = shorter.get(refusal.needs)
-    if before is not None and is_same(before, refusal) and not refusal.outer:
-        asked.in_vain.append(again(refusal))
-    elif not any(is_same(refusal, known) for known in asked.in_vain):
-        return reading.longer(refusal.needs)
-    return None
 
 
 def _lending(
