@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from .. import ir
-from ..ir.kind import UNKNOWN, is_named
+from ..ir.kind import Dim, Kind, is_named
 from ..rules.book import KindOf
 from .context import LEN, RANGE, REVERSED
 
@@ -43,14 +43,18 @@ def length(iterable: ir.Expr, kind_of: KindOf | None = None) -> ir.Expr:
     if is_call(iterable, enumerate) or is_call(iterable, reversed):
         return length(iterable.args[0], kind_of)
     if is_call(iterable, zip):
-        kinds = [UNKNOWN if kind_of is None else kind_of(part) for part in iterable.args]
-        shapes = [kind.shape for kind in kinds if kind.form == "array"]
-        axes = {shape[0] if isinstance(shape, tuple) and shape else None for shape in shapes}
-        if len(shapes) == len(kinds) and len(axes) == 1 and all(map(is_named, axes)):
+        first = {_first_axis(kind_of(part)) if kind_of else None for part in iterable.args}
+        if len(first) == 1 and all(map(is_named, first)):
             return length(iterable.args[0], kind_of)
         sizes = tuple(dict.fromkeys(length(part, kind_of) for part in iterable.args))
         return sizes[0] if len(sizes) == 1 else ir.Call(ir.Ref("min", min), sizes)
     return ir.Call(LEN, (iterable,))
+
+
+def _first_axis(kind: Kind) -> Dim:
+    """How long an array is, where that has a name."""
+    shape = kind.shape if kind.form == "array" else None
+    return shape[0] if isinstance(shape, tuple) and shape else None
 
 
 def leaves(target: ir.Target, iterable: ir.Expr, index: ir.Expr) -> Iterator[Leaf]:

@@ -18,6 +18,7 @@ from ..frontend.owners import is_numerical, is_ours, is_pythons
 from ..frontend.resolve import note_class
 from ..frontend.signatures import plain_signature
 from ..frontend.structures import (
+    FEW,
     assigned_attributes,
     has_methods,
     has_names,
@@ -110,9 +111,6 @@ def _last_name(tree: ast.expr) -> str:
     return tree.id if isinstance(tree, ast.Name) else ""
 
 
-_FEW = 8  # so many entries of a dict are told one by one where they are alike
-
-
 def kinds_from_example(args: Mapping[str, Any], exact: int = 1) -> dict[str, Kind]:
     """Kinds of example arguments: ranks stay, sizes become symbols, equal sizes one symbol.
 
@@ -141,7 +139,7 @@ def _example(value: Any, name: str, symbols: dict[int, Dim], above: tuple[Any, .
     if isinstance(value, dict):
         inside = (*above, value)
         kinds = [_example(v, f"{name}.{k}", symbols, inside) for k, v in value.items()]
-        apart = len(value) <= _FEW or any(kind != kinds[0] for kind in kinds)
+        apart = len(value) <= FEW or any(kind != kinds[0] for kind in kinds)
         if has_names(value) and kinds and apart:
             return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
         return Kind("dict", item=_join_all(kinds), lasting=True)

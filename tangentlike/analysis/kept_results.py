@@ -252,7 +252,7 @@ def _looked_up(stmt: ir.Stmt) -> tuple[tuple[ir.Expr, ir.Expr], ...]:
     """What may be a dict, and the keys that a statement looks for in it."""
     match stmt:
         case ir.If(test=test):
-            parts = [part for part in ir.walk(test) if _is_comparison(part, (operator.contains,))]
+            parts = [part for part in ir.walk(test) if _is_comparison(part, _CONTAINS)]
             return tuple((part.args[1], part.args[0]) for part in parts)
         case ir.Assign(value=ir.Index(base, key)) if not isinstance(key, ir.Slice | ir.Display):
             return ((base, key),)

@@ -12,7 +12,7 @@ import dis
 import functools
 import inspect
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +53,7 @@ def structures_of(
     given: Mapping[str, Any],
     exact: int = 1,
     words: str | None = None,
-    keys: Collection[str] = (),
+    keys: frozenset[str] = frozenset(),
 ) -> Structures:
     """What is known of arguments by what they are, by parameter: numbers and arrays, containers
     and objects, None. Axes of at most `exact` entries are known to be as long as they are.
@@ -72,10 +72,9 @@ def structures_of(
             kind = _rank_of(value)
         else:
             _refuse_own_items(name, value, set())
-            named = name == words and len(value) <= _MOST_NAMES
-            told = type(value) is dict and 0 < len(value) <= _MOST_NAMES
-            named = named or (told and value.keys() <= {*keys})
-            kind = _by_names(value) if named else structure_of(value, ranks=True)
+            named = name == words or (type(value) is dict and value and value.keys() <= keys)
+            few = named and len(value) <= _MOST_NAMES
+            kind = _by_names(value) if few else structure_of(value, ranks=True)
         found.append((name, kind))
     sized = _with_sizes(found, given, exact)
     return tuple((name, kind) for name, kind in sized if kind != UNKNOWN)
@@ -244,7 +243,7 @@ def _structure_of(value: Any, seen: _Seen, ranks: bool) -> Kind:
     cls = collections.defaultdict if isinstance(value, collections.defaultdict) else None
     made = Kind("dict" if isinstance(value, dict) else "list", lasting=ranks, cls=cls)
     alike = common != UNKNOWN and all(kind == common for kind in kinds)
-    if ranks and has_names(value) and not (alike and (len(kinds) > _FEW or _is_data(common))):
+    if ranks and has_names(value) and not (alike and (len(kinds) > FEW or _is_data(common))):
         return replace(made, items=tuple(kinds), names=tuple(value))
     if alike:
         return replace(made, item=common)
@@ -289,7 +288,7 @@ def _is_data(kind: Kind) -> bool:
     return kind.form not in ("array", "dict", "list", "tuple")
 
 
-_FEW = 8  # entries of a dict that are told one by one where they are alike
+FEW = 8  # so many entries of a dict are told one by one where they are alike
 _MOST_NAMES = 64  # (in a larger dict they are data)
 _MOST_PLACES = 16
 

@@ -33,13 +33,7 @@ from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
 from ..codegen.print.module import guarded, scopes_of, types_line
-from ..errors import (
-    InternalError,
-    SharingError,
-    UnknownClassError,
-    UnsupportedError,
-    WrtError,
-)
+from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
 from ..frontend.resolve import Meanings, note_class, noting

@@ -261,15 +261,7 @@ def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
             count = reduced_size(a, axis)
         else:
             count = reduced_size(a, axis) - ddof
-        if axis is None and is_real(a):
-            slope = ratio_or_zero(a - np.mean(a), kept(y, axis, keepdims) * count)
-        elif axis == 0 and is_real(a):
-            slope = ratio_or_zero(a - np.mean(a, axis=0), kept(y, axis, keepdims) * count)
-        elif is_real(a):
-            centred = a - np.mean(a, axis=axis, keepdims=True)
-            slope = ratio_or_zero(centred, kept(y, axis, keepdims) * count)
-        else:
-            slope = ratio_or_zero(deviations(a, axis), kept(y, axis, keepdims) * count)
+        slope = ratio_or_zero(deviations(a, axis), kept(y, axis, keepdims) * count)
         y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
         a_bar = kept(np.real(y_bar), axis, keepdims) * slope
     elif dtype is None:

@@ -198,8 +198,9 @@ def over_gaps(e: Any, w: Any) -> Any:
     equal = np.abs(gaps) <= rounding * size
     unasked = asked <= rounding * np.sum(asked, axis=(-2, -1), keepdims=True)
     idle = (e == 0) | (eye(n, w) == 1) | (equal & unasked)
+    gaps = np.where(equal, np.zeros_like(gaps), gaps)
     with np.errstate(divide="ignore"):
-        ratio = e / np.where(idle, np.ones_like(gaps), np.where(equal, np.zeros_like(gaps), gaps))
+        ratio = e / np.where(idle, np.ones_like(gaps), gaps)
     return np.where(idle, np.zeros_like(ratio), ratio)
 
 

@@ -604,6 +604,17 @@ def _is_integer(part: ir.Expr) -> bool:
     return isinstance(part, ir.Const) and type(part.value) is int
 
 
+def _bounds(part: ir.Expr) -> tuple[ir.Expr | None, ir.Expr | None]:
+    """Where the entries that a part of a key selects begin and end; None where that is open, or
+    counted from the end."""
+    match part:
+        case ir.Slice(lower, upper, None):
+            return lower, upper
+        case ir.Const(int(place)) if place >= 0:
+            return part, ir.Const(place + 1)
+    return None, None
+
+
 def _ends_before(end: ir.Expr | None, start: ir.Expr | None) -> bool:
     """Whether entries up to an end come before those from a start on."""
     match end, start:
@@ -626,16 +637,7 @@ def _are_apart(key: ir.Expr, other: ir.Expr) -> bool:
         match one, two:
             case ir.Const(int(i)), ir.Const(int(j)) if i != j and (i < 0) == (j < 0):
                 return True
-            case ir.Slice(lower, upper, None), ir.Slice(low, up, None):
-                if _ends_before(upper, low) or _ends_before(up, lower):
-                    return True
-            case (ir.Slice() as part, ir.Const() as place) | (
-                ir.Const() as place,
-                ir.Slice() as part,
-            ):
-                after = ir.Const(place.value + 1) if place.value >= 0 else None
-                if part.step is None and (
-                    _ends_before(part.upper, place) or _ends_before(after, part.lower)
-                ):
-                    return True
+        (lower, upper), (low, up) = _bounds(one), _bounds(two)
+        if _ends_before(upper, low) or _ends_before(up, lower):
+            return True
     return False

@@ -412,16 +412,14 @@ class _Apart(ir.Rewriter):
         if not self.items or name in self.known.pinned:
             return False
         index = fact(ProgramIndex, function)
-        effects = [effect_of(stmt, self.facts) for stmt in function.body]
-        bound = [e for e in effects if like in e.binds]
-        stays = not any(like in e.writes for e in effects) and (
-            not bound if like in function.param_names else len(index.definitions[like]) == 1
-        )
+        bound = len(index.definitions.get(like, ())) + (like in function.param_names)
+        written = any(like in effect_of(stmt, self.facts).writes for stmt in function.body)
         uses = [index.statements[n] for n in index.uses.get(name, ())]
         *added, last = uses or (self.made,)
         given = last is function.body[-1] and isinstance(last, ir.Return)
         return (
-            stays
+            bound == 1
+            and not written
             and len(index.definitions[name]) == 1
             and (given or (last in function.body and _is_added_whole(last, name)))
             and sum(part == ir.Var(name) for part in ir.walk_statement(last)) == 1
