@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike import runtime
 
 TABLE: dict[Any, Any] = {}
 OPTIONS: dict[str, Any] = {"scale": 2.0}
@@ -226,3 +227,74 @@ def test_what_is_compared_and_never_stored_is_no_result() -> None:
 
     assert np.array_equal(tl.grad(energy)(np.zeros(2), Well()), [2.0, 2.0])
     assert "require_new" not in tl.grad(energy, example=(np.zeros(2), Well())).source
+
+
+# Functions and methods that only the run knows, which are given what kept something.
+
+
+def of_memo(memo: Any, x: Any) -> Any:
+    return memo.value(x)
+
+
+def of_last(last: Any, x: Any) -> Any:
+    return by_the_latest(last, x)
+
+
+BY_NAME = {"memo": of_memo, "last": of_last}
+
+
+def from_a_table(owner: Any, name: Any, x: Any) -> Any:
+    return BY_NAME[name](owner, x) * 2.0
+
+
+def handed_on(owner: Any, fn: Any, x: Any) -> Any:
+    return fn(owner, x) * 2.0
+
+
+def by_a_computed_name(owner: Any, name: Any, x: Any) -> Any:
+    return getattr(owner, name)(x) * 2.0
+
+
+def one_after_the_other(pairs: Any, name: Any, x: Any) -> Any:
+    return sum(BY_NAME[name](owner, x * k) for k, owner in enumerate(pairs, 1))
+
+
+@pytest.mark.parametrize(
+    ("fn", "make", "how"),
+    [
+        (from_a_table, Memo, "memo"),
+        (from_a_table, dict, "last"),
+        (handed_on, Memo, of_memo),
+        (handed_on, dict, of_last),
+        (by_a_computed_name, Memo, "value"),
+        (one_after_the_other, lambda: [Memo(), Memo()], "memo"),
+    ],
+)
+def test_what_a_function_only_the_run_knows_finds_again(fn: Any, make: Any, how: Any) -> None:
+    """(The derivatives were zero, in both modes.)"""
+    kept = make()
+    fn(kept, how, 3.0)
+    gradient = tl.grad(fn, 2)
+    for derive in (
+        lambda: gradient(kept, how, 3.0),
+        lambda: tl.jvp(fn, (kept, how, 3.0), (None, None, 1.0)),
+    ):
+        with pytest.raises(tl.UnsupportedError, match="earlier call"):
+            derive()
+    wanted = (fn(make(), how, 2.0 + 1e-6) - fn(make(), how, 2.0 - 1e-6)) / 2e-6
+    for owner in (kept, make()):
+        assert np.isclose(gradient(owner, how, 2.0), wanted)
+        assert np.isclose(tl.jvp(fn, (owner, how, 2.0), (None, None, 1.0))[1], wanted)
+
+
+def test_what_was_noted_before_stays_noted_in_an_inner_call() -> None:
+    """(What a function notes that another one calls took the place of that.)"""
+    first, second = [1.5], [2.5]
+    runtime.note_kept({"a": first})
+    runtime.note_kept({"b": second, "c": 3.5}, also=True)
+    for holder in ({"a": first}, {"a": second}):
+        with pytest.raises(ValueError, match="earlier call"):
+            runtime.require_new(True, True, holder, "a")
+    assert runtime.require_new(True, True, {"a": [1.5]}, "a")
+    runtime.note_kept()
+    assert runtime.require_new(True, True, {"a": first}, "a")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Any, TypeGuard
 
@@ -38,6 +38,8 @@ _UNEQUAL: tuple[Any, ...] = (operator.ne, np.not_equal)
 _NEW = ir.Ref("require_new", runtime.require_new)
 _UNSEEN = ir.Ref("require_unseen", runtime.require_unseen)
 _ASKING = ("get", "setdefault", "pop")
+_ASKS = (runtime.require_new, runtime.require_unseen)
+_LATE = (runtime.pair_of, runtime.tangent_of)
 _NOTE = ir.Ref("note_kept", runtime.note_kept)
 
 
@@ -183,30 +185,36 @@ def noting_kept(
     lent: Collection[str],
     unchanged: Collection[ir.Ref],
     given: Collection[str] | None,
+    inner: bool,
 ) -> tuple[ir.Function, ...]:
     """The functions of a derivative, of which the `main` one notes what outer objects hold when it
     begins, if any of them asks that: those `lent` to it, after they are copied, and those of which
     it asks that they stay `unchanged`; and the constants that are `given` to it, if the functions
-    store there what is asked for. (None: what calls it noted that.)"""
-    asks = (ref.obj for f in functions for ref in fact(references, f))
-    if not any(obj is runtime.require_new or obj is runtime.require_unseen for obj in asks):
+    store there what is asked for, or call what only the run knows, which may. (None: what calls it
+    noted that.) An `inner` one, which a text calls that may have noted something, adds to that."""
+    late = bool(given) and any(map(_calls_what_may_store, functions))
+    if not late and not _asks(functions, _ASKS):
         return functions
-    if not lent and not unchanged:
+    if not lent and not unchanged and not late:
         functions = _asking_of_stored(functions, given is None or bool(given))
-        asks = (ref.obj for f in functions for ref in fact(references, f))
-        if not any(obj is runtime.require_new for obj in asks):
+        if not _asks(functions, _ASKS[:1]):
             return functions
 
     def noting(function: ir.Function) -> ir.Function:
         own = [name for name in function.param_names if name in lent or name in (given or ())]
         bound = [k for k, s in enumerate(function.body) if set(ir.binds(s)) & {*own}]
         at, origin = max(bound, default=-1) + 1, ir.Origin(function.place)
-        holders: list[ir.Expr] = [*map(ir.Var, own), *unchanged]
-        calls = [ir.Call(_NOTE, (h, ir.Const(True)) if k else (h,)) for k, h in enumerate(holders)]
-        notes = [ir.Do(call, origin) for call in calls]
+        holders: tuple[ir.Expr, ...] = (*map(ir.Var, own), *unchanged)
+        also = (("also", ir.Const(True)),) if inner else ()
+        notes = [ir.Do(ir.Call(_NOTE, holders, also), origin)] if holders else []
         return ir.with_body(function, (*function.body[:at], *notes, *function.body[at:]))
 
     return tuple(noting(f) if f.name == main else f for f in functions)
+
+
+def _asks(functions: Iterable[ir.Function], by: Collection[Any]) -> bool:
+    refs = (ref for function in functions for ref in fact(references, function))
+    return any(ref.obj is ask for ref in refs for ask in by)
 
 
 def _asking_of_stored(functions: tuple[ir.Function, ...], noted: bool) -> tuple[ir.Function, ...]:
@@ -228,6 +236,15 @@ def _asking_of_stored(functions: tuple[ir.Function, ...], noted: bool) -> tuple[
         return None
 
     return tuple(ir.with_body(f, ir.rewrite(f.body, alone, asking)) for f in functions)
+
+
+def _calls_what_may_store(function: ir.Function) -> bool:
+    """Whether a function calls what only the run knows, and lets it write what it is given."""
+    if not _asks((function,), _LATE):
+        return False
+    parts = ir.walk_block(function.body)
+    calls = (p for p in parts if isinstance(p, ir.Call) and getattr(p.fn, "obj", None) in _LATE)
+    return any("writes" in dict(call.kwargs) for call in calls)
 
 
 def _stored(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

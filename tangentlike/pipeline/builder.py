@@ -260,7 +260,8 @@ class Builder:
         self._exposed = function.name if request.exposed else ""
         if request.mode != "callee":
             self._given_floats = (function.name, request.wrt)
-            plain = (n for n, kind in given.items() if kind.form in ("number", "array"))
+        if request.mode != "callee" and not request.writes:
+            plain = (n for n, kind in given.items() if kind.form in ("number", "array", "other"))
             self._constants = set(function.param_names).difference(request.wrt, plain)
         self.callees.names.take((function.name, *outer_names(function)))
         suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
@@ -343,7 +344,7 @@ class Builder:
         functions = self._without_unread_restores((*self.callees.functions, *main))
         unchanged = [ir.Ref(f"kept{k}", obj) for k, obj in enumerate(self.reading.unchanged)]
         lent, given = self.reading.lent, self._constants
-        return noting_kept(functions, main[0].name, lent, unchanged, given)
+        return noting_kept(functions, main[0].name, lent, unchanged, given, bool(self._exposed))
 
     def _without_unread_restores(
         self, functions: tuple[ir.Function, ...]

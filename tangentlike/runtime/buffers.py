@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,11 @@ class unchanged:
 
 def _contents(objects: Any) -> Iterator[tuple[Any, Any]]:
     """What objects hold, and what that holds, each with what it is found in."""
+    for x, held in _walked(objects):
+        yield x, held.copy() if is_array(held) else held
+
+
+def _walked(objects: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     pending, seen = [*objects], set[int]()
     while pending:
         x = pending.pop()
@@ -134,9 +140,7 @@ def _contents(objects: Any) -> Iterator[tuple[Any, Any]]:
             continue
         seen.add(id(x))
         held = _content(x)
-        if is_array(held):
-            held = held.copy()
-        else:
+        if not is_array(held):
             pending.extend(held)
         yield x, held
 
@@ -157,12 +161,23 @@ def _content(x: Any) -> Any:
 _KEPT = threading.local()  # `held`: what outer objects held when the latest call began, by id
 
 
-def note_kept(x: Any, also: bool = False) -> None:
-    """Note what an object outside of the function holds, so that it is known later what was kept by
+def note_kept(*holders: Any, also: bool = False) -> None:
+    """Note what objects outside of the function hold, so that it is known later what was kept by
     earlier calls; `also` beside what was noted before."""
-    held = (parts for _, parts in _contents((x,)) if isinstance(parts, list))
-    found = {id(part): part for parts in held for part in parts}
-    _KEPT.held = {**_KEPT.held, **found} if also else found
+    parts = (part for _, held in _walked(holders) if isinstance(held, list) for part in held)
+    found = {id(part): part for part in parts}
+    if also:  # (what nothing else holds any more is found nowhere again)
+        before = getattr(_KEPT, "held", {})
+        counts = _reference_counts(before)
+        found.update({key: part for key, part in before.items() if counts[key] > _HELD_ONCE})
+    _KEPT.held = found
+
+
+def _reference_counts(held: dict[int, Any]) -> dict[int, int]:
+    return {key: sys.getrefcount(part) for key, part in held.items()}
+
+
+_HELD_ONCE = _reference_counts({0: object()})[0]
 
 
 _FOUND_AGAIN = (
