@@ -496,6 +496,18 @@ DECLINED = Subject(
         ("p = {'u': <V>}", "q = p.values()", "p['w'] = <W> * <S>", "<X> = 0.5 * sum(q)"),
         ("q = set()", "for k1 in (1, 3, 1):", "    <Y> = once(q, k1, <V>[k1], <S>) * 0.8"),
         ("q = Part(<V>, <S>)", "setattr(q, 'w', <W> * <S>)", "<X> = q.w * q.c"),
+        ("q = Part(<V>, <S>)", "p = put_w(q, <W> * <S>) or q.c * <T>", "<X> = q.w * p"),
+        ("q = Part(<V>, <S>)", "p = (q.w, setattr(q, 'w', <W>))[0]", "<X> = q.w * p * q.c"),
+        (
+            "q = Part(<V>, <S>)",
+            "p = [setattr(q, 'w', q.w * x1) for x1 in (<S>, <T>)]",
+            "<X> = q.w * q.c * len(p)",
+        ),
+        (
+            "q = Part(<V>, <S>)",
+            "if setattr(q, 'c', <T> * q.c) is None:",
+            "    <X> = q.w * q.c",
+        ),
         ("q = Part(<V>, <S>)", "set_by_name(q, 'w', <E>)", "<X> = q.w * q.c"),
         ("q = Part(<V>, <S>)", "vars(q)['w'] = <W> * 0.5", "<X> = q.w * q.c"),
         ("q = Part(<V>, <S>)", "q.__setattr__('c', <F>)", "<X> = q.w * q.c"),
@@ -561,6 +573,7 @@ DECLINED = Subject(
             "set_by_name(",
             "def set_by_name(q, name, v):\n    object.__setattr__(q, name, v)\n",
         ),
+        ("put_w(", "def put_w(q, v):\n    return setattr(q, 'w', v)\n"),
         (
             "Damped(",
             "class Damped:\n    def __init__(self, w):\n        self.w = w\n\n"

@@ -1,5 +1,7 @@
 """What changes an object and gives None, used as a value: the change counts wherever it stands."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -94,9 +96,47 @@ def put_and_filled(x):
     return np.sum(y * x) if first is second else 0.0
 
 
+class Box:
+    pass
+
+
+class Frozen:
+    __init__ = lambda self, v: object.__setattr__(self, "v", v * v)  # noqa: E731
+
+
+def put(box, v):
+    return setattr(box, "v", v)
+
+
+def attributes_set(x):
+    box = Box()
+    put(box, x * x)
+    first = [setattr(box, "v", box.v * k) for k in (0.5, 3.0)]
+    (lambda v: setattr(box, "w", v))(box.v * 2.0)
+    both = (box.w, setattr(box, "w", x * box.w), box.w)
+    return np.sum(both[0] * both[2]) * len(first) * np.sum(Frozen(box.v).v)
+
+
+def attributes_set_in_tests(x):
+    box, name = Box(), "v"
+    box.v = x[0]
+    while setattr(box, "v", box.v * x[1]) is None and abs(box.v) > 0.02:
+        pass
+    y = x[2 if setattr(box, "w", x[3] * box.v) is None else 1] * box.w
+    return y if setattr(box, name, box.v * x[2]) else y * box.v
+
+
+def items_set(x):
+    y, z = x * 1.0, [x[0], x[1]]
+    first = operator.setitem(y, 0, y[1] * y[2])
+    second = [operator.setitem(z, k, z[1 - k] * v) or k for k, v in enumerate(x[2:])]
+    return np.sum(y * y) * z[0] * z[1] if first is None and second == [0, 1] else 0.0
+
+
 PROGRAMS = [
     *(bound_to_a_name, in_a_comprehension, either_or, by_a_helper, of_dicts, as_an_argument),
     *(in_the_test_of_a_loop, default_of_a_lambda, copied, added_at, in_tests, put_and_filled),
+    *(attributes_set, attributes_set_in_tests, items_set),
 ]
 
 
@@ -108,7 +148,9 @@ def test_gradient(f):
     assert known(X) @ v == pytest.approx(tl.jvp(f, (X,), (v,))[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("f", [in_a_comprehension, by_a_helper, added_at], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [in_a_comprehension, by_a_helper, added_at, attributes_set], ids=lambda f: f.__name__
+)
 def test_second_order(f):
     tl.check_grads(f, (X,), order=2)
 

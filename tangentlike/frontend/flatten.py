@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ from .operands import (
     is_atom,
     is_comparison,
     is_repeatable,
+    is_setter,
     is_shape_query,
     is_shape_tuple,
     is_truth,
@@ -46,8 +48,8 @@ from .operands import (
     stays_nested,
     takes_shape,
 )
-from .resolve import Scope
-from .targets import unpacked
+from .resolve import Scope, is_namespace
+from .targets import outer_write, unpacked
 
 # Loop headers whose operands are named, and which then stay as they are.
 HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
@@ -112,10 +114,7 @@ class _Flattener:
                 self.out.append(ir.Store(self.place(target), made, self.origin))
             case ir.Update(target=target, op=op, value=value):
                 early = self.special.rebinds(target, (value,)) or self.special.writes(value)
-                place = self.place(target, (value,))
-                if isinstance(place, ir.Index) and not is_repeatable(value):
-                    key = fixed_key(self.as_now(place.key, (value,)), self.named)
-                    place = dataclasses.replace(place, key=key)
+                place = self.place_before(target, value)
                 old = self.named(place) if early else place  # (Python reads it first)
                 self.out.append(ir.Update(old, op, self.operand(value), self.origin))
                 if early and isinstance(place, ir.Var):
@@ -265,8 +264,32 @@ class _Flattener:
                 rest.effect(others[0] if len(others) == 1 else ir.Lazy(form, tuple(others)))
                 test = first if form == "and" else negated(first)
                 self.out.append(ir.If(test, tuple(rest.out), (), self.origin))
+            case ir.Call() if is_setter(value):
+                self.assigned(value)
             case _:
                 self.out.append(ir.Do(self.operation(value), self.origin))
+
+    def assigned(self, call: ir.Call) -> None:
+        """A call that assigns, as the statement that it is.
+
+        before::                         after::
+            y = setattr(obj, "w", v)         obj.w = v
+                                             y = None
+        """
+        target: Any = None
+        match call:
+            case ir.Call(ir.Ref(obj=builtins.setattr), (base, ir.Const(str(name)), value)):
+                if name.isidentifier() and name not in ("__class__", "__dict__"):
+                    target = ir.Attribute(base, name, call.at)
+            case ir.Call(ir.Ref(obj=operator.setitem), (base, key, value)):
+                target = ir.Index(base, key, call.at)
+        if target is None:
+            self.out.append(ir.Do(self.call(call), self.origin))
+            return
+        if isinstance(target, ir.Attribute) and isinstance(base, ir.Ref) and is_namespace(base.obj):
+            raise outer_write(f"{base.text}.{target.name}", call.at)
+        place = self.place_before(target, value)
+        self.out.append(ir.Store(place, self.operand(value), self.origin))
 
     def place(self, target: Any, later: tuple[ir.Expr, ...] = ()) -> Any:
         """A written item or attribute of a named value; `later` is evaluated afterwards."""
@@ -276,6 +299,14 @@ class _Flattener:
             case ir.Attribute(base=base, name=name):
                 return ir.Attribute(self.held(base, later), name, target.at)
         return target
+
+    def place_before(self, target: Any, value: ir.Expr) -> Any:
+        """The same where the value is evaluated after the whole place, its key included."""
+        place = self.place(target, (value,))
+        if isinstance(place, ir.Index) and not is_repeatable(value):
+            key = fixed_key(self.as_now(place.key, (value,)), self.named)
+            place = dataclasses.replace(place, key=key)
+        return place
 
     def header(self, expr: ir.Expr) -> ir.Expr:
         """What a `for` goes through, its operands named."""
@@ -343,6 +374,9 @@ class _Flattener:
                 return self.named(expr)
             case ir.Call(fn=ir.Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
+            case ir.Call() if is_setter(expr):
+                self.assigned(expr)
+                return ir.Const(None)
             case ir.Call() if is_reduction(expr):
                 return self.reduced(expr)
             case ir.Call():

@@ -22,7 +22,7 @@ from .jumps import structure_jumps
 from .keeping import binding_counts, free_names
 from .lifting import lambda_function
 from .nested import Closure, Define, Refused, Walrus
-from .operands import is_atom
+from .operands import is_atom, is_setter
 from .owners import is_library
 
 _WRITING = (ir.Store, ir.Update, ir.Do, ir.OpaqueStmt)
@@ -130,9 +130,12 @@ def _assigns(block: Block) -> bool:
 
 
 def _is_statement(part: Expr) -> bool:
-    """Whether a part of an expression is a statement: `:=`, also in a loop, and a `raise`."""
-    return isinstance(part, Refused) or (
-        isinstance(part, Walrus | Comprehension) and bool(assigned(part))
+    """Whether a part of an expression is a statement: `:=`, also in a loop, a `raise`, and a call
+    that assigns."""
+    return (
+        isinstance(part, Refused)
+        or is_setter(part)
+        or (isinstance(part, Walrus | Comprehension) and bool(assigned(part)))
     )
 
 

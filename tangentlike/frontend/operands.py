@@ -124,6 +124,17 @@ def is_shape_tuple(expr: Expr) -> bool:
     return isinstance(expr, Display) and expr.form == "tuple" and all(map(stays_nested, expr.items))
 
 
+def is_setter(expr: Expr) -> bool:
+    """Whether this is a call that assigns, and gives None: `setattr(obj, "w", v)`."""
+    match expr:
+        case Call(fn=Ref(obj=obj), args=(_, _, _), kwargs=()):
+            return any(obj is setter for setter in _SETTERS)
+    return False
+
+
+_SETTERS = (setattr, object.__setattr__, operator.setitem)
+
+
 def keeps_whole(expr: Expr) -> bool:
     """Whether a lazy expression can carry no derivative, so that it needs no branches."""
     match expr:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +38,7 @@ from .matches import Patterns, captured, cases, is_taken_apart
 from .operands import BINARY, UPDATE
 from .source import Line, Source
 from .survey import MEMO_CALLS, Survey, memoized, parameter_names, survey
-from .targets import place_of, split_targets
+from .targets import outer_write, place_of, split_targets
 
 # --------------------------------------------------------------------------------------------------
 # `global` and `nonlocal`: names of the world outside that a function also writes.
@@ -226,19 +225,12 @@ class StatementReader:
             return ir.Var(node.id)
         place: Any = reader.read(node)
         if isinstance(place, ir.Ref):
-            raise UnsupportedError(
-                f"writing to `{place.text}` changes something outside the function",
-                line.place(node),
-                "Return the new value instead.",
-            )
+            raise outer_write(place.text, line.place(node))
         return place  # type: ignore[no-any-return]
 
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
         if isinstance(node.value, gast.Constant):
             return []  # a string or `...` standing alone
-        stored = _stored(node.value, reader)
-        if stored is not None:
-            return self.assign(gast.copy_location(stored, node), line, reader)
         if isinstance(node.value, gast.Call) and is_logging(node.value.func, reader.read):
             return self.opaque(node, line, reader)
         if isinstance(node.value, gast.Yield) and self.at_yield is not None:
@@ -633,31 +625,6 @@ class StatementReader:
             return []  # (the names stand for what they mean; the derivative imports it at its head)
         text = gast.unparse(node).strip()
         return [ir.OpaqueStmt(text, (), (), (), writes, ir.Origin(line.whole()))]
-
-
-def _stored(node: gast.AST, reader: Reader) -> gast.AST | None:
-    """The assignment that `setattr(obj, "w", v)` or `operator.setitem(a, k, v)` is, with
-    constants where names are asked for, and of what is reached without a call."""
-    match node:
-        case gast.Call(func=func, args=[obj, key, value], keywords=[]) if _is_path(obj):
-            fn = reader.read(func) if isinstance(func, gast.Name | gast.Attribute) else None
-            called = fn.obj if isinstance(fn, ir.Ref) else None
-            name = getattr(key, "value", None)
-            if called is setattr and isinstance(name, str) and name.isidentifier():
-                target: gast.AST = gast.Attribute(obj, name, gast.Store())
-            elif called is operator.setitem and _is_path(key):
-                target = gast.Subscript(obj, key, gast.Store())
-            else:
-                return None
-            return gast.Assign([gast.copy_location(target, node)], value)
-    return None
-
-
-def _is_path(node: gast.AST) -> bool:
-    """Whether a name, an attribute of one and so on, or a constant is read, and nothing else."""
-    while isinstance(node, gast.Attribute):
-        node = node.value
-    return isinstance(node, gast.Name | gast.Constant)
 
 
 def _binds_names(target: gast.AST) -> bool:

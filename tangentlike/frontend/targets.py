@@ -7,11 +7,20 @@ from collections import Counter
 from typing import Any
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import Place, UnsupportedError
 from ..ir.names import Names
 from . import nested, operands
 from .comprehensions import taken_whole
 from .naming import noun
+
+
+def outer_write(text: str, at: Place | None) -> UnsupportedError:
+    """The refusal of an assignment to a name of a module, or of a class."""
+    return UnsupportedError(
+        f"writing to `{text}` changes something outside the function",
+        at,
+        "Return the new value instead.",
+    )
 
 
 def split_targets(function: ir.Function, names: Names) -> ir.Function:

@@ -106,7 +106,8 @@ def changes_as_statements(
             case _:
                 return None
         nothing = dataclasses.replace(stmt, value=ir.Const(None))
-        return (*check, ir.Do(call, stmt.origin), nothing)
+        change = ir.Do(call, stmt.origin)
+        return (*check, *(apart(change) or (change,)), nothing)
 
     return ir.with_body(function, ir.rewrite(function.body, apart))
 
