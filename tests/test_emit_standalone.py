@@ -702,6 +702,35 @@ def test_what_is_taken_apart_may_be_a_tuple_and_real_parts_of_lists_stay_real(f,
         assert got == pytest.approx(leaves_of(derivative(*args)), rel=1e-12)
 
 
+def of_clipped(x):
+    return np.sum(np.clip(x, -0.5, 0.5) * np.cos(x))
+
+
+def of_greatest(x):
+    return np.max(x) * np.sum(np.sin(x))
+
+
+@pytest.mark.parametrize("f", [of_clipped, of_greatest])
+@pytest.mark.parametrize(
+    "x",
+    [
+        (np.array([1.3, -0.1]), np.array([0.9, -0.4])),
+        [1.0, 0.5, -2.0],
+        [[0.1, 0.7], [-0.6, 0.3]],
+        (0.3, 0.2),
+    ],
+    ids=repr,
+)
+def test_what_is_only_read_as_an_array_may_be_a_container(f, x):
+    derivative = tl.grad(f, example=(x,))
+    text = derivative.__tangentlike__.derive().standalone()
+    exec(text, namespace := {})
+    got = namespace[derivative.__name__](x)
+    assert len(got) == len(x)
+    assert leaves_of(got) == pytest.approx(leaves_of(derivative(x)), rel=1e-12)
+    assert "numbers and arrays." not in text
+
+
 def leaves_of(tree: Any) -> list[float]:
     """The entries of tuples and arrays, which have to be real."""
     if isinstance(tree, (tuple, list)):

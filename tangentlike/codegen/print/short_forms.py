@@ -9,6 +9,7 @@ none of them. What arguments have to be is written out as a test.
 from __future__ import annotations
 
 import itertools
+import re
 import string
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -323,6 +324,18 @@ def is_test(stmt: ir.Stmt) -> bool:
     match stmt:
         case ir.If(test=ir.Opaque(), body=(ir.OpaqueStmt(text=text),)):
             return text.startswith(_REFUSAL)
+    return False
+
+
+def takes_containers(module: ir.Module) -> bool:
+    """Whether types are stated of an argument that holds others, though the text may show it only
+    as `np.asarray(x)`."""
+    for stmt in itertools.chain.from_iterable(function.body for function in module.functions):
+        match stmt:
+            case ir.Do(ir.Call(ir.Ref(obj=runtime.require_types), (ir.Const(types), *_))):
+                heads = [re.split(r"[\[(]", text) for _, text in stated_types(types)]
+                if any(len(parts) > 1 and parts[0] not in _CLASSES for parts in heads):
+                    return True
     return False
 
 

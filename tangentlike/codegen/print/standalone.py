@@ -25,7 +25,15 @@ from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, as_imported, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
-from .short_forms import checked, is_of_arrays, is_test, is_typed, serves_containers, short_form
+from .short_forms import (
+    checked,
+    is_of_arrays,
+    is_test,
+    is_typed,
+    serves_containers,
+    short_form,
+    takes_containers,
+)
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
@@ -37,12 +45,13 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
     module = as_imported(module, every)
     foreign = {id(mirror) for mirror in array_modules()}
     of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
+    holding = takes_containers(module)
     module = checked(module) if of_numpy else module
     if module.main.decorators:
         module = _checked_outside(module)
         every = scopes_of(module, scope, every)
     bindings = bind(module, every)
-    of_arrays = True if of_numpy and is_of_arrays(module) else None
+    of_arrays = True if of_numpy and not holding and is_of_arrays(module) else None
     helpers = [binding.obj for binding in bindings.all().values()]
     if of_arrays is None and of_numpy and (is_typed(module) or serves_containers(helpers)):
         of_arrays = False
