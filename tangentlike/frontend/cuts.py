@@ -142,6 +142,11 @@ class Cuts:
         self.add(min(around, key=lambda spot: spot.size), refusal)
         return True
 
+    def holds(self, refusal: UnsupportedError) -> bool:
+        """Whether what is refused is in a statement that was cut out."""
+        place = refusal.cause or refusal.place
+        return place is None or any(spot.contains(place) for spot in self.made)
+
     def add(self, spot: Spot, refusal: UnsupportedError) -> None:
         """Cut out one statement."""
         self.made[spot] = refusal

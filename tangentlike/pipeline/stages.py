@@ -184,12 +184,36 @@ class Derived:
         return standalone(module, made.lowered.scope, made.scopes)
 
 
+@dataclass
+class Tried:
+    """Which readings of a program were refused so far, so that it is not read in all of these ways
+    again each time that one more statement was cut out of it: by whether adjoints are found by
+    identity, the longest one with what was refused of shorter ones, and for what memory adjoints
+    are not found by name."""
+
+    readings: dict[bool, tuple[Reading, dict[str, UnsupportedError]]] = field(default_factory=dict)
+    by_names: UnsupportedError | None = None
+
+    def forget(self) -> None:
+        """Begin with the plain reading again."""
+        self.readings.clear()
+        self.by_names = None
+
+    def stands_without(self, cuts: Cuts) -> bool:
+        """Whether what was refused of shorter readings was not cut out; forgets it otherwise."""
+        refused = [r for _, shorter in self.readings.values() for r in shorter.values()]
+        refused += [self.by_names] if self.by_names is not None else []
+        if any(map(cuts.holds, refused)):
+            self.forget()
+        return bool(self.readings)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is differentiated: a function by a request. `inner` is the derivation that it is the
     text of, if it is a derivative itself; `meanings` is what was read so far; `cuts` is what was
-    cut out of the program; `read` is how its functions were read the latest time; `stored` see
-    `Reading`."""
+    cut out of the program; `read` is how its functions were read the latest time, `tried` which
+    readings were refused; `stored` see `Reading`."""
 
     function: Callable[..., Any]
     request: Request
@@ -199,6 +223,7 @@ class Asked:
     cuts: Cuts | None = None
     read: Readings = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
+    tried: Tried = field(default_factory=Tried)
 
 
 def _is_of_derivatives(asked: Asked) -> bool:
@@ -219,7 +244,8 @@ def _in_part(asked: Asked, refused: UnsupportedError) -> Derived:
 
     Refuses what every call reaches, and what names no statement. Each round cuts out one more
     statement than the one before; the first one what the whole was refused for, unless something
-    was cut out when it was read.
+    was cut out when it was read. It begins with the reading that the one before ended with: what
+    is refused then is read from the beginning once more before it is refused for good.
     """
     cuts = Cuts()
     asked = replace(asked, cuts=cuts)
@@ -229,6 +255,7 @@ def _in_part(asked: Asked, refused: UnsupportedError) -> Derived:
                 read()
     if not cuts.made:
         _cut_out(cuts, refused, asked.request)
+    goes_on = asked.tried.stands_without(cuts)
     while True:
         try:
             return _whole(asked)
@@ -237,7 +264,13 @@ def _in_part(asked: Asked, refused: UnsupportedError) -> Derived:
                 raise next(iter(cuts.made.values())) from None
             raise
         except UnsupportedError as refusal:
-            _cut_out(cuts, refusal, asked.request)
+            try:
+                _cut_out(cuts, refusal, asked.request)
+            except UnsupportedError:
+                if not goes_on:
+                    raise
+                asked.tried.forget()
+        goes_on = asked.tried.stands_without(cuts)
 
 
 def _cut_out(cuts: Cuts, refusal: UnsupportedError, request: Request) -> None:
@@ -253,15 +286,18 @@ def _cut_out(cuts: Cuts, refusal: UnsupportedError, request: Request) -> None:
 def _whole(asked: Asked) -> Derived:
     """The derivative by names, or, where it is memory that refuses that, by identity: what that
     refuses is refused for a better reason."""
-    try:
-        return _read(asked, asked.request)
-    except UnsupportedError as refusal:
-        if refusal.needs != "memory" or asked.request.by_identity:
-            raise
+    refusal = asked.tried.by_names
+    if refusal is None:
         try:
-            return _by_identity(asked)
-        except UnsupportedError as better:
-            raise (refusal if _may_tell(refusal, asked.request) else better) from None
+            return _read(asked, asked.request)
+        except UnsupportedError as refused:
+            if refused.needs != "memory" or asked.request.by_identity:
+                raise
+            asked.tried.by_names = refusal = refused
+    try:
+        return _by_identity(asked)
+    except UnsupportedError as better:
+        raise (refusal if _may_tell(refusal, asked.request) else better) from None
 
 
 def _by_identity(asked: Asked) -> Derived:
@@ -334,11 +370,12 @@ def _read(asked: Asked, request: Request) -> Derived:
         stored=asked.stored,
     )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
+    tried = asked.tried.readings
+    reading, shorter = tried.get(request.by_identity, (reading, shorter))
+    asked.read.clear()
+    if asked.cuts is not None:
+        asked.cuts.again()
     while True:
-        if not shorter:
-            asked.read.clear()
-            if asked.cuts is not None:
-                asked.cuts.again()
         with noting() as meanings, recording(), cutting(asked.cuts, asked.read):
             try:
                 made = _derive(asked.function, request, asked.book, meanings, reading)
@@ -358,6 +395,7 @@ def _read(asked: Asked, request: Request) -> Derived:
                 if needs == "handing":  # (what is refused then is not what was refused before)
                     shorter.pop("lending", None)
                 reading = longer
+                tried[request.by_identity] = reading, shorter
 
 
 def _lending(
