@@ -44,6 +44,7 @@ from ..ir.kind import UNKNOWN, VALUE, Deciding, Kind, asks_for_ranks, asks_modul
 from ..pytree import leaves
 from ..pytree.layouts import forms
 from ..runtime import NotDifferentiated
+from ..runtime.broadcasting import DROPPED
 from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
 from .apart import Apart, Unread
@@ -619,13 +620,14 @@ class Derivation:
         if self.better is not None:
             return self.better.call(args, self._seeds_for(self.better, kwargs))
         refused: UnsupportedError | None = None
+        before = DROPPED.last
         try:
             found = self.run(derived.functions[-1], args, kwargs)
         except UnsupportedError as refusal:
             refused = refusal
         if refused is not None:  # (nothing that is raised from here on was raised before)
             return self.called_instead(refused, args, kwargs)
-        return self.real_or_again(found, args, kwargs)
+        return self.real_or_again(found, args, kwargs, before)
 
     def called_instead(
         self, refusal: UnsupportedError, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -636,13 +638,31 @@ class Derivation:
             refusal, lambda other: other.call(args, self._seeds_for(other, kwargs))
         )
 
-    def real_or_again(self, found: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What the emitted function gave; if that is complex, what the derivative gives that
-        allows for it."""
-        if (self._derived or self.derived).real and leaves.is_complex(found):
-            self.better = self.for_complex
-            return self.better.call(args, self._seeds_for(self.better, kwargs))
+    def real_or_again(
+        self, found: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], before: Any
+    ) -> Any:
+        """What the emitted function gave; if that is complex, or an adjoint was since `before`
+        (`DROPPED`), what the derivative gives that allows for it."""
+        dropped = DROPPED.last is not before
+        if (self._derived or self.derived).real and (dropped or leaves.is_complex(found)):
+            better = self._allowing_complex(args, kwargs)
+            return better.call(args, self._seeds_for(better, kwargs))
         return found
+
+    def _allowing_complex(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+        """The derivative for complex values, which serves this call, begun again, and others."""
+        if any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
+            raise self._complex_inside()  # (it is used up)
+        self.better = self.for_complex
+        return self.better
+
+    def _complex_inside(self) -> TangentlikeError:
+        return TangentlikeError(
+            f"a value in {self.primal.name} is complex, though no argument is, and a derivative "
+            "for real numbers was made",
+            hint="Say so in the function: `complex(x) ** 0.5` for `x ** 0.5`, or "
+            "`np.load(path).astype(complex)`.",
+        )
 
     @cached_property
     def asks_nothing(self) -> bool:
@@ -683,9 +703,13 @@ class Derivation:
             return self.better.recorded(args, kwargs)
         forward, _ = functions_of(self.derived)
         try:
-            return self, *self.run(forward, args, kwargs)
+            value, tape = self.run(forward, args, kwargs)
         except UnsupportedError as refusal:
             refused = refusal
+        else:
+            if (self._derived or self.derived).real and leaves.is_complex(value):
+                return self._allowing_complex(args, kwargs).recorded(args, kwargs)
+            return self, value, tape
         return self._instead(refused, lambda other: other.recorded(args, kwargs))
 
     def _instead(self, refusal: UnsupportedError, run: Callable[[Derivation], _T]) -> _T:
@@ -707,11 +731,7 @@ class Derivation:
         bars = self.guarded(backward, (tape, seed), {})
         derived = self._derived or self.derived
         if derived.real and leaves.is_complex(bars) and not leaves.is_complex(seed):
-            raise TangentlikeError(
-                f"a value in {self.primal.name} is complex, though no argument is: a negative "
-                "number was raised to a power that is not an integer",
-                hint="Say so in the function: `complex(x) ** 0.5` for `x ** 0.5`.",
-            )
+            raise self._complex_inside()
         return bars
 
     def run(

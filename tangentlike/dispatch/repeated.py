@@ -17,6 +17,7 @@ from ..errors import TangentlikeError, UnsupportedError
 from ..pytree import leaves
 from ..pytree.layouts import forms
 from ..runtime import Mirror, NotDifferentiated
+from ..runtime.broadcasting import DROPPED
 from .blame import watched_by
 from .derivation import Derivation
 
@@ -76,8 +77,8 @@ def repeated_call(
     derived = chosen.derived
     holds = derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
-    def general(args: tuple[Any, ...], found: Any) -> Any:
-        return shaped(args, {}, chosen.real_or_again(found, args, {}))
+    def general(args: tuple[Any, ...], found: Any, before: Any) -> Any:
+        return shaped(args, {}, chosen.real_or_again(found, args, {}, before))
 
     def instead(refused: TangentlikeError, args: tuple[Any, ...]) -> Any:
         if not isinstance(refused, UnsupportedError):
@@ -104,6 +105,7 @@ def call_for(run, holds, chosen, general, instead):
         {alike}
         if not holds() or chosen.better is not None or watched_by() is not None:
             return OTHER
+        before = dropped.last
         try:
             found = run(*args)
         except (Exception, NotDifferentiated) as raised:
@@ -111,6 +113,7 @@ def call_for(run, holds, chosen, general, instead):
             if refused is None:
                 raise
         else:
+            if dropped.last is not before: return general(args, found, before)
             {own}
         return instead(refused, args)
     return call
@@ -172,6 +175,7 @@ class _Written:
                 "with_fields": _with_fields,
             },
             **{"NotDifferentiated": NotDifferentiated, "watched_by": watched_by},
+            "dropped": DROPPED,
         }
         self.alike: list[str] = []
         self.own: list[str] = []
@@ -188,7 +192,7 @@ class _Written:
         self.alike.append(f"if not ({condition}): return OTHER")
 
     def check(self, condition: str) -> None:
-        self.own.append(f"if not ({condition}): return general(args, found)")
+        self.own.append(f"if not ({condition}): return general(args, found, before)")
 
     # ----------------------------------------------------------------------- arguments
 

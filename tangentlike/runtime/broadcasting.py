@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from array import array as typed_array
 from collections import deque
@@ -92,7 +93,23 @@ def number_like(g: Any, like: Any) -> Any:
     if isinstance(g, np.ndarray) and g.ndim == 0:
         g = g[()]
     real = isinstance(like, (float, int, np.floating, np.integer))
-    return g.real if real and _is_complex(g) else g
+    return real_part(g) if real and _is_complex(g) else g
+
+
+class _Dropped(threading.local):
+    """`last` is another object after a complex adjoint of a real value lost its imaginary part in
+    this thread: a derivative that was made for real numbers is not right then."""
+
+    last: Any = None
+
+
+DROPPED = _Dropped()
+
+
+def real_part(g: Any) -> Any:
+    """The real part of a complex adjoint, that of a real value."""
+    DROPPED.last = object()
+    return g.real
 
 
 def _to_number(g: Any, like: Any) -> Any:
@@ -111,7 +128,7 @@ def _of_dtype(g: Any, like: Any) -> Any:
     if (own is not None and own == dtype) or dtype.kind not in "fc":
         return g  # (NumPy calls None and float64 equal)
     if dtype.kind == "f" and _is_complex(g):
-        g = g.real
+        g = real_part(g)
     return g.astype(dtype) if own is not None else g
 
 
@@ -160,7 +177,7 @@ def broadcast_like(g: Any, y: Any) -> Any:
     if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
         return _of_dtype(g, y)
     if y.dtype.kind == "f" and _is_complex(g):
-        g = g.real
+        g = real_part(g)
     full = np.empty_like(y) if y.dtype.kind in "fc" else np.empty_like(y, dtype=float)
     full[...] = g
     return full
@@ -387,4 +404,4 @@ def adjoint_of_imag(g: Any, like: Any) -> Any:
 
 
 def _real(x: Any) -> Any:
-    return x.real if _is_complex(x) else x
+    return real_part(x) if _is_complex(x) else x

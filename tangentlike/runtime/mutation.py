@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
+from .broadcasting import _is_complex, broadcast_like, real_part, unbroadcast, zeros_like
 from .records import (
     SEQUENCES,
     Mirror,
@@ -79,7 +79,7 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
 def fitting(g: Any, x_bar: Any) -> Any:
     """`g` as an array like `x_bar` takes it in: its real part, where that is real."""
     real = getattr(getattr(x_bar, "dtype", None), "kind", None) == "f"
-    return g.real if real and _is_complex(g) else g
+    return real_part(g) if real and _is_complex(g) else g
 
 
 def part_like(part: Any, value: Any) -> Any:

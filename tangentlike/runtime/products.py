@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import _of_dtype, conj, sum_to, unbroadcast
+from .broadcasting import _of_dtype, conj, real_part, sum_to, unbroadcast
 from .buffers import arange
 from .shapes import cast_like, reshape_like, swap_last
 from .statements import NotDifferentiated
@@ -177,7 +177,7 @@ def _real_as(g: Any, like: Any) -> Any:
     """The real part of `g` where `like` is real."""
     dtype = getattr(like, "dtype", None)
     if dtype is not None and dtype.kind != "c" and getattr(g, "dtype", dtype).kind == "c":
-        return g.real
+        return real_part(g)
     return g
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import _is_complex, broadcast_like, unbroadcast
+from .broadcasting import _is_complex, broadcast_like, real_part, unbroadcast
 from .buffers import arange, asarray, require_held, survivors
 from .mutation import add_at, copy, fitting
 from .records import SEQUENCES, Mirror, fields_of, is_array, mirror
@@ -196,7 +196,7 @@ class Shadow:
         elif g is not None and (type(key) is int or type(key) is slice):
             view = self._view(base)
             if type(g) is not float and base.dtype.kind == "f" and _is_complex(g):
-                g = g.real
+                g = real_part(g)
             view[key] += g
         elif g is not None:
             add_at(self._view(base), key, g)
@@ -354,7 +354,7 @@ def _like(bar: Any, g: Any) -> Any:
     """An adjoint in the shape of `g`, which was broadcast, or summed, when it was added there:
     what a real one was added to may be complex."""
     if _is_complex(bar) and not _is_complex(g):
-        bar = bar.real
+        bar = real_part(bar)
     if np.shape(bar) == np.shape(g):
         return _own(bar)
     shape = np.broadcast_shapes(np.shape(bar), np.shape(g))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import number_like, unbroadcast
+from .broadcasting import _is_complex, number_like, real_part, unbroadcast
 from .buffers import arange
 from .records import SEQUENCES, Entries, Mirror, in_form_of
 
@@ -195,7 +195,7 @@ def nest_like(g: Any, nested: Any) -> Any:
     if isinstance(nested, SEQUENCES):
         return in_form_of(nested, Entries(nest_like(g[i], item) for i, item in enumerate(nested)))
     if isinstance(nested, float):
-        return float(np.real(g))
+        return float(number_like(g, nested))
     return cast_like(g, nested)
 
 
@@ -220,8 +220,8 @@ def cast_like(g: Any, like: Any) -> Any:
         return g if isinstance(like, complex) else np.real(g)
     if type(g) is not complex and getattr(g, "dtype", None) == dtype:
         return g  # (NumPy calls None and float64 equal: a Python number passes)
-    if dtype.kind != "c":
-        g = np.real(g)
+    if dtype.kind != "c" and _is_complex(g):
+        g = real_part(g)
     if dtype.kind not in "fc":
         return g  # (no derivative is an integer, but who calls a text with such)
     return g.astype(dtype) if hasattr(g, "astype") else dtype.type(g)

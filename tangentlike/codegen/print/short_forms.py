@@ -81,6 +81,11 @@ def cast_like(g: Any, like: Any) -> Any:
     return np.asarray(g, dtype if dtype.kind in "fc" else None)[()]
 
 
+def real_part(g: Any) -> Any:
+    """The real part of a complex adjoint, that of a real value."""
+    return g.real
+
+
 def added(a: Any, b: Any) -> Any:
     """The sum of two adjoints of one value."""
     return a + b

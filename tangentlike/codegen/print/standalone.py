@@ -21,7 +21,7 @@ from ...frontend.owners import is_installed
 from ...frontend.resolve import Scope
 from ...ir.names import Names
 from ...rules.twins import array_modules, library_home
-from ...runtime import pair_of, tangent_of
+from ...runtime import broadcasting, pair_of, tangent_of
 from .bindings import RUNTIME, Binding, as_imported, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .module import header_lines, scopes_of, write
@@ -30,6 +30,7 @@ from .short_forms import (
     is_of_arrays,
     is_test,
     is_typed,
+    real_part,
     serves_containers,
     short_form,
     takes_containers,
@@ -194,6 +195,8 @@ class _Collection:
         """What stands for an object in the file."""
         if self.compiler is not None:
             return self.compiler.in_files(obj)
+        if obj is broadcasting.real_part:
+            return real_part  # (nobody asks what was dropped)
         form = obj if self.of_arrays is None else short_form(obj, self.of_arrays)
         self.shortened |= form is not obj
         return form

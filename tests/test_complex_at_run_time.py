@@ -1,0 +1,165 @@
+"""Complex numbers of which no text and no argument tells: what lies outside became complex after
+the derivative was made, or an object holds some."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import tangentlike as tl
+
+X = np.array([0.3, -0.7, 1.1])
+SCALE: Any = 2.0
+WEIGHTS: Any = np.ones(3)
+TABLE: dict[str, Any] = {"k": 2.0}
+ITEMS: list[Any] = [2.0, 1.0]
+CONFIG = types.SimpleNamespace(k=2.0)
+
+
+class Settings:
+    k: Any = 2.0
+
+
+class Layer:
+    def __init__(self, k: Any) -> None:
+        self.k = k
+
+    def __call__(self, x: Any) -> Any:
+        return x**2 * self.k + x
+
+
+LAYER = Layer(2.0)
+
+
+def squared(y: Any) -> Any:
+    return np.abs(np.sum(y)) ** 2
+
+
+def by_name(x: Any) -> Any:
+    return squared(x**2 * SCALE * x[::-1] + x)
+
+
+def by_array(x: Any) -> Any:
+    return squared(x**2 * WEIGHTS + x)
+
+
+def by_key(x: Any) -> Any:
+    return squared(x**2 * TABLE["k"] + x)
+
+
+def by_items(x: Any) -> Any:
+    y = 0.0
+    for v in ITEMS:
+        y = y + np.sum(x**2 * v + x)
+    return np.abs(y) ** 2
+
+
+def by_attribute(x: Any) -> Any:
+    return squared(x**2 * CONFIG.k + x)
+
+
+def by_class(x: Any) -> Any:
+    return squared(x**2 * Settings.k + x)
+
+
+def by_object(x: Any) -> Any:
+    return squared(LAYER(x))
+
+
+CHANGES: dict[Any, tuple[Any, Any]] = {
+    by_name: (globals(), "SCALE"),
+    by_array: (globals(), "WEIGHTS"),
+    by_key: (TABLE, "k"),
+    by_items: (ITEMS, 1),
+    by_attribute: (vars(CONFIG), "k"),
+    by_class: (Settings, "k"),
+    by_object: (vars(LAYER), "k"),
+}
+
+
+def differences(f: Any, x: Any) -> Any:
+    return np.array([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(len(x))])
+
+
+@pytest.mark.parametrize("f", CHANGES, ids=lambda f: f.__name__)
+def test_what_lies_outside_becomes_complex(f: Any) -> None:
+    holder, key = CHANGES[f]
+    old = getattr(holder, key) if isinstance(holder, type) else holder[key]
+    gradient, value = tl.grad(f), tl.value_and_grad(f)
+    for k in (old, old * (1.5 + 0.5j), old):
+        setattr(holder, key, k) if isinstance(holder, type) else holder.__setitem__(key, k)
+        expected = pytest.approx(differences(f, X), rel=1e-5)
+        assert gradient(X) == expected
+        assert gradient(X) == expected  # (a call like the one before)
+        assert value(X)[1] == expected
+        tangents = [tl.jvp(f, (X,), (e,))[1] for e in np.eye(3)]
+        assert np.array(tangents) == expected
+
+
+def test_another_closure_of_the_same_code() -> None:
+    def made() -> Any:
+        k: Any = 2.0
+
+        def f(x: Any) -> Any:
+            return squared(x**2 * k + x)
+
+        def put(v: Any) -> None:
+            nonlocal k
+            k = v
+
+        return f, put
+
+    for k in (2.0, 2.0 + 1.0j, 3.0):
+        f, put = made()
+        gradient = tl.grad(f)
+        gradient(X)
+        put(k)
+        assert gradient(X) == pytest.approx(differences(f, X), rel=1e-5)
+
+
+def test_second_order() -> None:
+    layer = Layer(2.0)
+
+    def f(x: Any) -> Any:
+        return np.sum(tl.grad(lambda x: squared(layer(x)))(x) ** 2)
+
+    gradient = tl.grad(f)
+    for k in (2.0, 2.0 + 1.0j):
+        layer.k = k
+        assert gradient(X) == pytest.approx(differences(f, X), rel=1e-5)
+
+
+def test_libraries_and_objects_that_are_called() -> None:
+    layer = Layer(2.0 + 1.0j)
+
+    def transformed(x: Any) -> Any:
+        return np.sum(np.abs(scipy.linalg.dft(3) @ x * x[0]) ** 2)
+
+    for f in (lambda x: squared(layer(x)), transformed):
+        assert tl.grad(f)(X) == pytest.approx(differences(f, X), rel=1e-5)
+
+
+def test_a_complex_value_has_a_pullback() -> None:
+    layer = Layer(2.0 + 1.0j)
+
+    def f(x: Any) -> Any:
+        return layer(x)
+
+    seed = np.array([1.0 + 0.5j, -0.3j, 0.7])
+    value, pullback = tl.vjp(f, X)
+    assert np.allclose(value, layer(X))
+    expected = np.real(np.conj(2.0 * X * layer.k + 1.0) * seed)
+    assert pullback(seed)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_what_cannot_begin_again_is_refused() -> None:
+    def f(x: Any, numbers: Any) -> Any:
+        return squared(x**2 * next(numbers) + x)
+
+    assert np.allclose(tl.grad(f)(X, iter([2.0])), differences(lambda x: f(x, iter([2.0])), X))
+    with pytest.raises(tl.TangentlikeError, match="a value in f is complex, though no argument is"):
+        tl.grad(f)(X, iter([2.0 + 1.0j]))
