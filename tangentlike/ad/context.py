@@ -66,8 +66,9 @@ class Context:
     `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
     one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives, `outer`
     those of what may be held outside of the functions, `repeatable` those of what loops may go
-    through again; `derivatives` says of adjoints and tangents of which names they are; `numbers`
-    are those outside of the functions that these read and write.
+    through again; `derivatives` says of adjoints and tangents of which names they are, and `narrow`
+    which of them may be smaller; `numbers` are those outside of the functions that these read and
+    write.
     """
 
     kinds: dict[str, Kind]
@@ -83,6 +84,7 @@ class Context:
     shaped: dict[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
     derivatives: dict[str, str] = field(default_factory=dict)
+    narrow: set[str] = field(default_factory=set)
     outer: frozenset[str] = frozenset()
     repeatable: set[str] = field(default_factory=set)
     numbers: OuterNumbers | None = None

@@ -134,6 +134,7 @@ class Builder:
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
         self._exposed = ""  # the function of which the caller does not know what it gives
+        self._handed_back = ""  # the function that gives the user what it gives
         self._given_floats: tuple[str, tuple[str, ...]] = ("", ())  # (who is asked for, wrt)
         self._constants: set[str] | None = None  # parameters of who is asked for, that hold some
         self._lowered: list[Any] = []
@@ -274,6 +275,7 @@ class Builder:
         if request.mode in ("pair", "callee"):
             return self._asked_pair(lowered, request, given)
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
+        self._handed_back = name
         primal, context = self._primal(lowered, request.wrt, given, shared=())
         with self.record.stage("derived") as run:
             transform = (IdentityReverse if self.reading.by_identity else Reverse)(primal, context)
@@ -927,6 +929,7 @@ class Builder:
                 original=context.original,
                 floating=active,
                 derivatives=context.derivatives,
+                narrow=frozenset(context.narrow),
                 real=context.real,
                 alias=context.numpy_alias,
                 foreign=isinstance(self.book.book, ForeignBook),
@@ -939,6 +942,7 @@ class Builder:
         facts = self.facts[function.name]
         if self.tries and any(function.name == callee.name for callee in self.callees.functions):
             facts = dataclasses.replace(facts, tried=True)
+        facts = dataclasses.replace(facts, handed_back=function.name == self._handed_back)
         made, self.facts[function.name] = simplified(function, facts)
         check_program(made)
         return made

@@ -136,6 +136,8 @@ class Adjoints:
         bar, status = self.bar(name), self.state.get(name)
         stripped = self.stripped(value, name)
         narrow = stripped is not value or inherit == NARROW
+        if narrow:
+            self.context.narrow.add(bar.name)
         if status is None:
             self.assign(bar.name, stripped)
             fresh = OWNED if self.fresh(value) else (inherit or BORROWED)

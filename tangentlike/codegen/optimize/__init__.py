@@ -35,12 +35,13 @@ from .coalesce import coalesce_names, name_after_users, of_statements
 from .dead import remove_dead_code, tidy_branches
 from .facts import Facts, about_derivatives
 from .fold import fold_algebra, write_out_compositions
+from .items import items_apart, items_put
 from .nest import nest_single_uses, repeat_short_reads
 from .propagate import delay_restores, propagate_copies, remove_needless_copies
 from .repeated import share_values
 from .shapes import drop_real_parts
 from .stacks import keep_invariants, remove_unread_stacks
-from .updates import items_apart, keep_entries, restore_updates, take_entries
+from .updates import keep_entries, restore_updates, take_entries
 
 __all__ = ["PASSES", "Facts", "simplified", "simplify"]
 
@@ -85,7 +86,7 @@ def simplified(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]
     """The same, and what is known of the program by the names that it has then."""
     function = ir.distinct(function)
     facts = replace(about_derivatives(function, facts), cache={}, manager=Manager())
-    function, facts = items_apart(function, facts)
+    function, facts = items_apart(items_put(function, facts), facts)
     asked = [facts]
     try:
         made = _simplified(function, facts, asked)

@@ -207,21 +207,22 @@ class Facts:
     (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
     whether the result of an operation may share memory with an argument (None: not known).
     `derivatives`: of adjoints and tangents, what they are of (None: as the names of a program that
-    was written by hand say); `behind`: the kinds of these values, where known, by the names that
-    their adjoints and tangents have now.
+    was written by hand say), `narrow` those that may be smaller; `behind`: the kinds of these
+    values, where known, by the names that their adjoints and tangents have now.
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
     values occur. `alias`: how the program spells its array module, `foreign`: whether it is another
     than NumPy. `by_identity`: adjoints are found by the objects that names stand for: what is read
     twice is one object. `tried`: whether a `try` may be around calls of the function, which tells
-    by what it raises. `cache` holds what follows from a statement, `manager` what follows from a
-    program.
+    by what it raises. `handed_back`: what the function gives is the user's, and nothing is added to
+    it. `cache` holds what follows from a statement, `manager` what follows from a program.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     is_pure: Callable[[ir.Ref], bool] = lambda ref: False
     shares_memory: Callable[[ir.Ref], bool | None] = lambda ref: None
     derivatives: Mapping[str, str] | None = None
+    narrow: frozenset[str] = frozenset()
     behind: Mapping[str, Kind] = field(default_factory=dict)
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
@@ -231,6 +232,7 @@ class Facts:
     foreign: bool = False
     by_identity: bool = False
     tried: bool = False
+    handed_back: bool = False
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
     manager: Manager = field(default_factory=Manager, repr=False, compare=False)
 
