@@ -147,6 +147,12 @@ def the_same_to_two(params: Any, x: Any) -> Any:
     return np.sum(x**2)
 
 
+def the_same_to_two_lists(firsts: Any, seconds: Any, x: Any) -> Any:
+    for a, b in zip(firsts, seconds):
+        x = x * 2.0 + a + b
+    return np.sum(x**2)
+
+
 def kept_going(params: Any, x: Any) -> Any:
     for a, b in params:
         x = x + a
@@ -234,6 +240,13 @@ def test_no_two_items_are_one_array(fn: Any) -> None:
     for at, bar in enumerate(arrays):
         bar += 1.0
         assert all(np.array_equal(a, b) for k, (a, b) in enumerate(zip(arrays, before)) if k > at)
+
+
+def test_no_items_of_two_lists_are_one_array() -> None:
+    args = (SHIFTS, [2.0 * b for b in SHIFTS], X)
+    firsts, seconds, _ = tl.grad(the_same_to_two_lists, wrt=(0, 1, 2))(*args)
+    assert not any(np.shares_memory(a, b) for a in firsts for b in seconds)
+    tl.check_grads(the_same_to_two_lists, args, order=2)
 
 
 def test_one_layer_twice() -> None:

@@ -502,8 +502,9 @@ class _Putting:
         header, target = loop.iter, loop.target
         match body[0]:
             case ir.Assign(bound, ir.Index(ir.Var(of), key)) if of == self.like:
-                i = str(target)
-                if key == ir.Var(i) and not any(i in ir.reads(s) for s in ir.statements(body[1:])):
+                i, live = str(target), Analyses(function, self.facts).live
+                read = any(i in ir.reads(s) for s in ir.statements(body[1:]))
+                if key == ir.Var(i) and not read and not live.is_live_after(loop, i):
                     header = ir.Call(_REVERSED, (ir.Var(of),)) if down else ir.Var(of)
                     target, body = bound, body[1:]
 
