@@ -228,3 +228,19 @@ def test_standalone_files(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     wanted = tl.grad(predators, ("s", "p"))(*arguments())
     np.testing.assert_allclose(eval(ran.stdout), wanted, rtol=1e-11)
+
+
+def of_layers(layers, x):
+    for w, b in layers:
+        x = np.tanh(w @ x + b)
+    return np.sum(x * x)
+
+
+def test_a_list_of_tuples():
+    rng = np.random.default_rng(7)
+    args = ([(rng.normal(size=(3, 3)), rng.normal(size=3)) for _ in range(2)], rng.normal(size=3))
+    found = tl.grad(of_layers, target="numba")(*args)
+    for pair, (w, b) in zip(found, tl.grad(of_layers)(*args), strict=True):
+        assert isinstance(pair, tuple)
+        np.testing.assert_allclose(pair[0], w)
+        np.testing.assert_allclose(pair[1], b)
