@@ -96,6 +96,8 @@ def test_what_lies_outside_becomes_complex(f: Any) -> None:
         assert gradient(X) == expected
         assert gradient(X) == expected  # (a call like the one before)
         assert value(X)[1] == expected
+        assert tl.vjp(f, X)[1](1.0)[0] == expected
+        assert tl.jacrev(f)(X) == expected
         tangents = [tl.jvp(f, (X,), (e,))[1] for e in np.eye(3)]
         assert np.array(tangents) == expected
 

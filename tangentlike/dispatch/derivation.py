@@ -707,7 +707,7 @@ class Derivation:
         except UnsupportedError as refusal:
             refused = refusal
         else:
-            if (self._derived or self.derived).real and leaves.is_complex(value):
+            if (self._derived or self.derived).real and leaves.is_complex((value, tape)):
                 return self._allowing_complex(args, kwargs).recorded(args, kwargs)
             return self, value, tape
         return self._instead(refused, lambda other: other.recorded(args, kwargs))
@@ -728,9 +728,11 @@ class Derivation:
     def pulled_back(self, backward: Callable[..., Any], tape: Any, seed: Any) -> Any:
         """The adjoints that the backward function finds. They are real where all values are."""
         __tracebackhide__ = True
+        before = DROPPED.last
         bars = self.guarded(backward, (tape, seed), {})
         derived = self._derived or self.derived
-        if derived.real and leaves.is_complex(bars) and not leaves.is_complex(seed):
+        complex_ = leaves.is_complex(bars) or DROPPED.last is not before
+        if derived.real and complex_ and not leaves.is_complex(seed):
             raise self._complex_inside()
         return bars
 
