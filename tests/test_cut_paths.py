@@ -238,7 +238,73 @@ def keys_of_a_comprehension(x):
     return sum(float(key) for key in table) * x
 
 
+def scaled_by_text(text, x):
+    return float(text) * x
+
+
+READERS = {"scaled": scaled_by_text}
+
+
+def in_one_branch(x):
+    y = parsed(f"{x}") if x > 0 else x
+    return y * x
+
+
+def in_one_iteration(x):
+    y = x
+    for n in range(2):
+        y = parsed(f"{y}") if n == 0 else y * x
+    return y
+
+
+def read_by_a_function_of_a_table(x):
+    return READERS["scaled"](f"{x}", x)
+
+
+def by_words(**words):
+    return float(words["text"]) * words["x"]
+
+
+def given_by_words(x):
+    return by_words(text=f"{x}", x=x)
+
+
+def given_by_stars(x):
+    given = {"text": f"{x}", "x": x}
+    return scaled_by_text(*given.values())
+
+
+class Lines:
+    def __init__(self, x):
+        self.text = f"{x}"
+
+    def __iter__(self):
+        return iter([float(self.text)])
+
+
+def read_by_an_iterator(x):
+    return sum(Lines(x)) * x
+
+
+def where_everything_is_caught(x):
+    try:
+        y = scaled_by_text(f"{x}", x)
+    except:  # noqa: E722
+        y = 0.0
+    return y * x
+
+
+def where_what_is_no_number_is_caught(x):
+    try:
+        y = float(f"{x}")
+    except (TypeError, ValueError):
+        y = 0.0
+    return y * x
+
+
 TEXT = [
+    *(in_one_branch, in_one_iteration, read_by_a_function_of_a_table, given_by_words),
+    *(given_by_stars, read_by_an_iterator, where_what_is_no_number_is_caught),
     *(of_a_comprehension, read_by_a_comprehension, cast_where_it_is_made, as_bytes, printed),
     *(through_a_table, through_a_file, through_csv, as_characters, keys_of_a_comprehension),
     *(by_f_string, by_repr, by_format, by_percent, by_join_and_split, by_lines, by_literal),
@@ -266,6 +332,14 @@ def test_cut_paths_are_refused(f):
         with pytest.raises(tl.UnsupportedError, match="carr(y|ies) derivatives") as error:
             derive()
         assert error.value.place.line > 0
+
+
+def test_text_where_everything_is_caught():
+    """(Forward mode refuses to catch everything around tangents.)"""
+    with pytest.raises(tl.UnsupportedError, match="made from text"):
+        tl.grad(where_everything_is_caught)(0.5)
+    with pytest.raises(tl.UnsupportedError):
+        tl.jvp(where_everything_is_caught, (0.5,), (1.0,))
 
 
 def bounds_of_a_slice(x):
@@ -426,6 +500,33 @@ KINDS = {"f": np.float32, "d": np.float64}
 
 def cast_by_a_table(x):
     return np.sum((x * x).astype(KINDS.get(x.dtype.char, float)))
+
+
+class Block:
+    """Holds a name and what it shows of itself beside its numbers, as a transfer function does."""
+
+    def __init__(self, gain, count):
+        self.gain = gain
+        self.name = f"block{count}"
+        self.label = "%s: %s" % (self.name, gain)  # noqa: UP031
+
+    def __call__(self, t):
+        return self.gain * np.asarray(t, dtype=float) * np.atleast_1d(t).astype(complex).real
+
+
+def numbers_of_an_object_with_a_name(x):
+    return np.sum(Block(x[0], len(x))([0.7, 0.2]) * x)
+
+
+def numbers_beside_text(x):
+    table = {"v": x[0], "name": f"{x[0]}"}
+    return np.sum(by_words(text=table["v"], x=x))
+
+
+@pytest.mark.parametrize("f", [numbers_of_an_object_with_a_name, numbers_beside_text])
+def test_numbers_beside_text_are_differentiated(f):
+    """(The run asks whether it is text that a number is made of.)"""
+    tl.check_grads(f, (np.array([0.3, 0.7]),), order=2)
 
 
 @pytest.mark.parametrize("f", [text_of_what_does_not_vary, cast_by_a_table])

@@ -17,7 +17,7 @@ import fractions
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -33,6 +33,7 @@ from ..runtime import (
     plain_item,
     plain_items,
     require_floats,
+    require_no_text,
     require_plain_key,
     require_plain_keys,
     stop_gradient,
@@ -78,6 +79,7 @@ _CASTING = {np.insert: ("values", 2), **dict.fromkeys(_INITIAL, ("initial", 5))}
 Names = Callable[[], Collection[str]]
 Inside = Callable[[ir.Expr], Iterable[str]]
 _PLAIN = ir.Ref(require_plain_key.__name__, require_plain_key)
+_NO_TEXT = ir.Ref(require_no_text.__name__, require_no_text)
 _FLOATS = ir.Ref(require_floats.__name__, require_floats)
 _KEYS = ir.Ref(require_plain_keys.__name__, require_plain_keys)
 _ITEM = ir.Ref(plain_item.__name__, plain_item)
@@ -91,23 +93,27 @@ def without_cut_paths(
     useful: Names,
     sources: Sources,
     inside: Inside,
+    texts: Texts,
 ) -> ir.Function:
     """A function that asks, where it puts something into a dict or set, whether a key or item
-    carries a derivative, if the run must say.
+    carries a derivative, and where it makes a number, whether of text, if the run must say.
 
-    Refuses keys that surely do, and numbers made of text that varies. `varied` and `useful` are
-    asked for only where there are such things; `inside` are the names whose values may be in that
-    of an expression.
+    Refuses keys that surely do. `varied` and `useful` are asked for only where there are such
+    things; `inside` are the names whose values may be in that of an expression.
 
     before::                        after::
         table[k] = v                    require_plain_key(k)
                                         table[k] = v
         seen.add(k)                     seen.add(plain_item(k))
+        v = float(part)                 require_no_text(part)
+                                        v = float(part)
     """
     function = _with_plain_items(function, varied, sources.kinds, inside)
     stmts, effects = list(ir.statements(function.body)), sources.effects
-    if _reads_numbers(function) or any(each.reads for s in stmts for _, each in _calls(s, effects)):
-        _refuse_text(stmts, frozenset(varied()), useful, effects)
+    known = _reads_numbers(function) or _gives_others_text(function)
+    if known or any(each.reads for stmt in stmts for _, each in _calls(stmt, effects)):
+        function = _with_text_asked(function, frozenset(varied()), useful, effects, texts)
+        stmts = list(ir.statements(function.body))
     keyed = {id(stmt): keys for stmt, keys in _keyed(stmts, sources.kinds)}
     if not keyed:
         return function
@@ -267,10 +273,63 @@ def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:
 # ------------------------------------------------------------------------------------ text
 
 
-def _refuse_text(
-    stmts: list[ir.Stmt], varied: frozenset[str], useful: Names, effects: EffectsOf
-) -> None:
-    makers: dict[str, set[int]] = {}  # of names that may be text, the statements that make them so
+@dataclass(frozen=True)
+class _Reading:
+    """A part of a statement that makes a number of what may be text (`text`), itself or in a
+    function that it calls."""
+
+    stmt: ir.Stmt
+    part: ir.Expr
+    text: tuple[ir.Expr, ...]
+    names: frozenset[str]  # of what may be text
+    called: bool
+
+    @property
+    def place(self) -> Place:
+        return getattr(self.part, "at", None) or self.stmt.origin.place
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call that is a statement, or all that one binds, of a function of which
+        it is known what it is given."""
+        whole = self.called and getattr(self.stmt, "value", None) is self.part
+        return whole and not any(map(ir.is_starred, ir.children(self.part)))
+
+    def questions(self) -> tuple[ir.Stmt, ...]:
+        """The statements before it that ask whether that is text; refuses what cannot be asked
+        there."""
+        asked: list[ir.Expr] = []
+        for expr in self.text:
+            whole = isinstance(expr, ir.Opaque) and not _shows(expr)
+            names = sorted(ir.names_in(expr) & self.names) if whole else ()
+            asked += map(ir.Var, names) if whole else (expr,)
+        late = isinstance(self.stmt, ir.While) or self.part not in _not_lazy(self.stmt)
+        if late or not all(map(_is_plain, asked)):
+            raise _as_text(self.place)
+        return tuple(ir.Do(ir.Call(_NO_TEXT, (e,), at=self.place), self.stmt.origin) for e in asked)
+
+
+def _not_lazy(stmt: ir.Stmt) -> list[ir.Expr]:
+    """The parts of a statement that are evaluated whenever it is executed."""
+    parts: list[ir.Expr] = []
+    pending = list(ir.expressions(stmt))
+    while pending:
+        part = pending.pop()
+        parts.append(part)
+        pending += part.items[:1] if isinstance(part, ir.Lazy) else ir.children(part)
+    return parts
+
+
+def _is_plain(expr: ir.Expr) -> bool:
+    """Whether an expression can be evaluated once more, and makes no text itself."""
+    return not any(isinstance(part, ir.Call | ir.Text | ir.Opaque) for part in ir.walk(expr))
+
+
+def _readings(
+    stmts: list[ir.Stmt], varied: frozenset[str], given: Iterable[str], effects: EffectsOf
+) -> Iterator[_Reading]:
+    """Where numbers are made of what may be text that shows what varies, as what is `given` is."""
+    makers: dict[str, set[int]] = {name: {0} for name in given}  # of text: by which statements
     before = -1
     while before < len(makers):
         before = len(makers)
@@ -278,17 +337,107 @@ def _refuse_text(
             if any(_gives_text(expr, varied, makers.keys(), effects) for expr in _values(stmt)):
                 for name in (*_bound(stmt), *_written(stmt, effects)):
                     makers.setdefault(name, set()).add(id(stmt))
+            for name in _holding(stmt, makers):
+                makers.setdefault(name, set()).add(id(stmt))
     loops = (stmt for stmt in stmts if isinstance(stmt, ir.For | ir.While))
     again = {id(inner) for loop in loops for inner in ir.statements(loop.body)}
     for stmt in stmts:
         own = set[int]() if id(stmt) in again else {id(stmt)}  # (what it makes, it does not read)
-        text = {name for name, made in makers.items() if made - own}
+        text = frozenset(name for name, made in makers.items() if made - own)
         for part in _parts(stmt):
-            if _reads_number(part, varied, text, effects):
-                bound = {*ir.binds(stmt), *_written(stmt, effects)}
-                silent = not bound and not any(_calls(stmt, effects))
-                if silent or bound & set(useful()):
-                    raise _as_text(getattr(part, "at", None) or stmt.origin.place)
+            operands, called = _read_by(part, effects)
+            found = tuple(e for e in operands if _gives_text(e, varied, text, effects))
+            if found:
+                yield _Reading(stmt, part, found, text, called)
+
+
+def _holding(stmt: ir.Stmt, makers: Mapping[str, set[int]]) -> Collection[str]:
+    """What holds a part that has a name, into which text was put."""
+    match stmt:
+        case ir.Assign(str(name), ir.Attribute(base) | ir.Index(base)) if name in makers:
+            return ir.names_in(base) if makers[name] - {id(stmt)} else ()
+    return ()
+
+
+def _loses(reading: _Reading, useful: Names, effects: EffectsOf) -> bool:
+    """Whether a derivative may be lost there: something comes of the number."""
+    stmt = reading.stmt
+    bound = {*ir.binds(stmt), *_written(stmt, effects)}
+    silent = not bound and not _is_late(reading.part) and not any(_calls(stmt, effects))
+    return silent or not bound.isdisjoint(useful())
+
+
+def _with_text_asked(
+    function: ir.Function,
+    varied: frozenset[str],
+    useful: Names,
+    effects: EffectsOf,
+    texts: Texts,
+) -> ir.Function:
+    """A function that asks whether what it makes numbers of is text; functions that it calls are
+    to ask that, too."""
+    asked: dict[int, tuple[ir.Stmt, ...]] = {}
+    stmts = list(ir.statements(function.body))
+    for reading in _readings(stmts, varied, texts.given(function.name), effects):
+        if not _loses(reading, useful, effects):
+            continue
+        if reading.is_call:
+            assert isinstance(reading.part, ir.Call)
+            texts.note(reading.part, reading.text)
+        else:
+            before = asked.get(id(reading.stmt), ())
+            asked[id(reading.stmt)] = (*before, *reading.questions())
+
+    def checked(stmt: ir.Stmt) -> ir.Instead:
+        return (*asked[id(stmt)], stmt) if id(stmt) in asked else None
+
+    return ir.with_body(function, ir.rewrite(function.body, after=checked)) if asked else function
+
+
+@dataclass
+class Texts:
+    """Which parameters of functions may be given text that shows what varies, by the names of
+    these functions: their derivatives ask whether what they make numbers of is text."""
+
+    formals: Callable[[Any], tuple[str, Collection[str]]]  # of a function: its name, and these
+    _given: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def given(self, name: str) -> frozenset[str]:
+        """The parameters of a function that may be given text."""
+        return self._given.get(name, frozenset())
+
+    def note(self, call: ir.Call, text: Collection[ir.Expr]) -> None:
+        """A call gives a function what may be text."""
+        obj = getattr(call.fn, "obj", None)
+        name, formals = self.formals(obj)
+        actuals = bind_actuals(obj, call)
+        if actuals is not None:
+            formals = [f for f, given in actuals.items() if any(e in text for e in given)]
+        self._given[name] = self.given(name).union(formals)
+
+
+def refuse_text_in_calls(
+    function: ir.Function,
+    varied: Names,
+    active: Collection[str],
+    useful: Names,
+    sources: Sources,
+    texts: Texts,
+    stays: Callable[[ir.Stmt], bool],
+) -> None:
+    """Refuse calls that stay as they stand and make numbers of what may be text."""
+    stmts, effects = list(ir.statements(function.body)), sources.effects
+    if not any(each.reads for stmt in stmts for _, each in _calls(stmt, effects)):
+        return
+    text = texts.given(function.name)
+    for reading in _readings(stmts, frozenset(varied()), text, effects):
+        stmt = reading.stmt
+        changed = {*ir.binds(stmt), *_written(stmt, effects)}
+        given = ir.names_in(reading.part)
+        followed = not (given.isdisjoint(active) or changed.isdisjoint(active))
+        left = reading.is_call and stays(stmt) and not followed
+        if left and _loses(reading, useful, effects):
+            raise _as_text(reading.place)
 
 
 def _as_text(place: Place) -> UnsupportedError:
@@ -352,8 +501,6 @@ def _gives_text(
         case ir.Call(fn=ir.Ref(obj=obj), args=args):
             if any(obj is known for known in _TEXT):
                 return bool(ir.names_in(expr) & shown)
-            if obj is operator.mod and args and _is_text(args[0]):
-                return bool(ir.names_in(expr) & shown)
             done = effects(expr)
             if done is not None:
                 actuals = _shown_actuals(expr, done)
@@ -380,40 +527,31 @@ def _formats(node: ast.AST) -> bool:
     )
 
 
-def _is_text(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Const) and isinstance(expr.value, str)
-
-
-def _reads_number(
-    part: ir.Expr, varied: frozenset[str], text: Collection[str] | None, effects: EffectsOf
-) -> bool:
-    """Whether an expression makes a number of text, if its argument is one (with None: whatever
-    the argument is)."""
+def _read_by(part: ir.Expr, effects: EffectsOf) -> tuple[tuple[ir.Expr, ...], bool]:
+    """What an expression makes a number of, if that is text, and whether a function that it calls
+    does so."""
     given: tuple[ir.Expr, ...]
     match part:
         case ir.Text():
-            return False
+            return (), False
         case ir.Opaque(refs=refs):
-            given = (part,)
             makes = any(ref.obj is known for ref in refs for known in (*_NUMBERS, *_ARRAYS))
-            makes = makes or ".astype(" in part.text
+            return (part,) if makes or ".astype(" in part.text else (), False
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)):
             given = (first,)
             if obj is map and isinstance(first, ir.Ref):
                 obj, given = first.obj, tuple(rest)
             typed = any(word == "dtype" for word, _ in part.kwargs) or len(rest) > 0
             makes = any(obj is known for known in _NUMBERS)
-            makes = makes or (typed and any(obj is known for known in _ARRAYS))
-            done = None if makes else effects(part)
-            if done is not None:
-                given, makes = tuple(ir.arguments(part)), done.reads
+            if makes or (typed and any(obj is known for known in _ARRAYS)):
+                return given, False
         case ir.Call(fn=ir.Attribute(first, "astype")):
-            given, makes = (first,), True
-        case _:
-            return False
-    if not makes or text is None:
-        return makes
-    return any(_gives_text(e, varied, text, effects) for e in given)
+            return (first,), False
+    if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
+        done = effects(part)
+        if done is not None and done.reads:
+            return ir.arguments(part), True
+    return (ir.arguments(part), False) if _is_late(part) else ((), False)
 
 
 def _calls(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[tuple[ir.Call, Effects]]:
@@ -718,7 +856,7 @@ def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> 
 
 @ir.of_node
 def _shown_by(expr: ir.Text) -> tuple[ir.Expr, ...]:
-    """The values that an f-string shows: not those of which it shows a shape or a type."""
+    """The values that text shows: not those of which it shows a shape or a type."""
     nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
     asked = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in ir.QUERIES)
     about = set(map(id, asked))
@@ -742,7 +880,22 @@ def _reads_numbers(function: ir.Function) -> bool:
     if not (reads or "astype" in fact(forms, function)):
         return False
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
-    return any(_reads_number(part, frozenset(), None, _nothing) for part in parts)
+    return any(_read_by(part, _nothing)[0] and not _is_late(part) for part in parts)
+
+
+def _gives_others_text(function: ir.Function) -> bool:
+    """Whether a function makes text, and calls what only the run knows."""
+    known = fact(forms, function)
+    makes = ir.Text in known or any(
+        ref.obj is m for ref in fact(references, function) for m in _TEXT
+    )
+    parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
+    return makes and any(map(_is_late, parts))
+
+
+def _is_late(part: ir.Expr) -> TypeGuard[ir.Call]:
+    """Whether a function is called that only the run knows."""
+    return isinstance(part, ir.Call) and isinstance(part.fn, ir.Var)
 
 
 def _nothing(call: ir.Call) -> None:

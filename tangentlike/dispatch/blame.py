@@ -292,7 +292,7 @@ REFUSING = frozenset(
             buffers.require_container,
             buffers.require_field,
             buffers.require_in_vars,
-            buffers.require_none,
+            *(buffers.require_none, buffers.require_no_text),
             buffers.require_plain_key,
             *(buffers.require_floats, buffers.require_alike),
             buffers.require_plain_keys,

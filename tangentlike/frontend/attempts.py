@@ -31,7 +31,7 @@ from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..ir import Attribute, Block, Call, Const, Do, Enter, Expr, Leave, Origin, Ref, Var
 from ..ir.names import Names
-from .cuts import REFUSED, cuts_made, goes_on_after_any
+from .cuts import REFUSED, goes_on_after_any
 from .expressions import Lookup
 from .generators import Renamed, is_generator_function
 from .jumps import contains_jump, without_jumps
@@ -85,9 +85,7 @@ class Attempt:
         return self._finally(tuple(made), names) if self.final[0] else made
 
     def _handled(self, names: Names) -> list[Any]:
-        handlers = self.handlers
-        if cuts_made() is not None:
-            handlers = [_passing_refusals(handler, names) for handler in handlers]
+        handlers = [_passing_refusals(handler, names) for handler in self.handlers]
         several = len(handlers) > 1
         asked = several or any(handler.name for handler in handlers)
         error = names.fresh("error") if asked else ""

@@ -146,6 +146,9 @@ class Reader:
         return Slice(*(None if p is None else self.read(p) for p in parts))
 
     def call(self, node: gast.Call) -> Expr:
+        fn = node.func
+        if isinstance(fn, gast.Attribute) and fn.attr == "format" and _is_text(fn.value):
+            return self.text(node)
         node = spread(node)
         fn = plain_range(self.read(node.func))
         self._refuse_introspection(fn, node)
@@ -219,8 +222,15 @@ class Reader:
         return self.read(node)
 
     def binary(self, node: gast.BinOp) -> Expr:
+        if isinstance(node.op, gast.Mod) and _is_text(node.left):
+            return self.text(node)
         args = (self.read(node.left), self.read(node.right))
         return Call(BINARY[type(node.op)], args, (), self.at(node))
+
+    def text(self, node: gast.AST) -> Text:
+        """Text that shows values."""
+        code = self.opaque(node)
+        return Text(code.text, code.names, code.values, code.refs, code.at)
 
     def unary(self, node: gast.UnaryOp) -> Expr:
         operand = self.read(node.operand)
@@ -424,6 +434,11 @@ def _target(node: Any) -> Target | None:
 def is_closure(expr: Expr) -> bool:
     """Whether an opaque expression reads its free names later, when it is called."""
     return isinstance(expr, Opaque) and "lambda" in expr.text
+
+
+def _is_text(node: gast.AST) -> bool:
+    """Whether a node is text that is written out, which values are formatted by."""
+    return isinstance(node, gast.Constant) and isinstance(node.value, str | bytes)
 
 
 def _is_number(expr: Expr) -> bool:

@@ -165,7 +165,7 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Text(Opaque):
-    """An f-string: text, whatever the values that it shows."""
+    """An f-string, `"..." % values` or `"..".format(..)`: text, whatever the values it shows."""
 
 
 @dataclass(frozen=True)

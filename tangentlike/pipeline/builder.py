@@ -55,10 +55,12 @@ from ..analysis.activity import (
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import (
+    Texts,
     asking_for_floats,
     cut_effects,
     refuse_cut_callees,
     refuse_keys_in_calls,
+    refuse_text_in_calls,
     without_cut_paths,
 )
 from ..analysis.flow import computed_from
@@ -123,6 +125,7 @@ class Builder:
         read = self.callees.read
         self.callees.read = lambda lowered: self.read(read(lowered), {})
         self.facts: dict[str, Facts] = {}
+        self.texts = Texts(self._formals)
         self.tries = False  # whether a `try` that goes on stands in a function that was read
         self.own_ways = False  # whether one names what computes in a way of its own, or holds that
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
@@ -536,12 +539,19 @@ class Builder:
         return without_cut_paths(
             function,
             varied,
-            functools.cache(
-                lambda: useful_names(function, context.flow(function), context.kinds, self.book)
-            ),
+            functools.cache(functools.partial(self._useful, function, context)),
             sources,
             self._inside(context),
+            self.texts,
         )
+
+    def _useful(self, function: ir.Function, context: Context) -> frozenset[str]:
+        return useful_names(function, context.flow(function), context.kinds, self.book)
+
+    def _formals(self, obj: Any) -> tuple[str, tuple[str, ...]]:
+        """The name of a function that is called, as it is read, and its parameters."""
+        function = self.callees.lowered(obj).function
+        return function.name, function.param_names
 
     def _asking(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context, stores: bool = True
@@ -646,6 +656,11 @@ class Builder:
         varied = functools.cache(lambda: context.varied(function, wrt))
         read = converted or function
         refuse_keys_in_calls(read, varied, active, context.sources(), followed)
+        left = set(map(id, ir.statements(read.body))).difference(followed)
+        useful = functools.partial(self._useful, function, context)
+        stays = lambda stmt: id(stmt) in left  # noqa: E731
+        given = (active, useful, context.sources(), self.texts)
+        refuse_text_in_calls(function, varied, *given, stays)
         self._refuse_hidden_effects(function, varied, context.kind_of, set())
         self.outside.refuse_unasked(read, varied, frozenset(active), context.sources(), followed)
         cuts = cuts_made()

@@ -126,7 +126,8 @@ def _with_names_like(key: ir.Expr, named: Mapping[str, Kind], kind_of: KindOf) -
     if not isinstance(key, ir.Text):
         return []
     text = ast.parse(key.text, mode="eval").body
-    assert isinstance(text, ast.JoinedStr)
+    if not isinstance(text, ast.JoinedStr):
+        return list(named.values())
     values, pattern = dict(zip(key.names, key.values, strict=True)), ""
     for part in text.values:
         match part:

@@ -42,6 +42,7 @@ from .buffers import (
     require_module,
     require_mutable,
     require_new,
+    require_no_text,
     require_none,
     require_not_held,
     require_numpys,

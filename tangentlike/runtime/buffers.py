@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import sys
 import threading
@@ -511,6 +512,37 @@ def require_plain_keys(items: Any, pairs: bool = False) -> None:
     """
     for item in items if isinstance(items, (tuple, list, np.ndarray)) else ():
         require_plain_key(item[0] if pairs else item)
+
+
+def require_no_text(x: Any) -> None:
+    """Check that `x`, of which a number is made, is no text and holds none: text carries no
+    derivative. (What may hold some in a way that is not known is taken for such.)
+
+    Raises `NotDifferentiated` otherwise, which programs that try whether text is a number do not
+    catch.
+
+    >>> require_no_text([1.0, np.ones(2)])
+    """
+    if _may_hold_text(x, set()):
+        raise NotDifferentiated(
+            "a number is made from text, and the text from a value that carries derivatives",
+            "Text carries no derivative: use the number itself, or apply tl.stop_gradient to it "
+            "first.",
+        )
+
+
+def _may_hold_text(x: Any, around: set[int]) -> bool:
+    if x is None or isinstance(x, numbers.Number) or id(x) in around:
+        return False
+    around = {*around, id(x)}
+    kind = getattr(getattr(x, "dtype", None), "kind", "")
+    if kind == "O":
+        return any(_may_hold_text(item, around) for item in np.asarray(x).ravel().tolist())
+    if isinstance(x, dict):
+        return any(_may_hold_text(item, around) for pair in x.items() for item in pair)
+    if isinstance(x, (tuple, list, set, frozenset, range, deque)):
+        return any(_may_hold_text(item, around) for item in x)
+    return not kind or kind not in "?biufcmM"
 
 
 def has_own(x: Any, name: str) -> bool:

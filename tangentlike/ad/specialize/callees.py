@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ... import ir, runtime
+from ...analysis.cut_paths import Texts
 from ...analysis.evidence import told_apart
 from ...analysis.kind_of import literal
 from ...analysis.memory import Effects
@@ -191,6 +192,7 @@ class Builder(Protocol):
     book: Any
     reading: Reading
     outside: Outside
+    texts: Texts
     tries: bool
 
     def lower(self, fn: Any) -> Lowered: ...
@@ -512,7 +514,9 @@ class Callees:
         return Request(lowered, chosen, kinds, self._annotations_of(callee), callee)
 
     def _key(self, obj: Any, request: Request) -> Any:
-        return obj, request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
+        assert self.builder is not None
+        text = self.builder.texts.given(request.lowered.function.name)
+        return obj, request.active, text, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
 
 
 def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
