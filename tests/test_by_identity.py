@@ -1214,3 +1214,29 @@ def test_numbers_go_through_calls_by_name(f: Any) -> None:
     request = Request("grad", ("a", "s"), bare=False, example=(A, 0.8), by_identity=True)
     asked = "s_bar = _scaled_bwd(_scaled_tape2, bars, "
     assert (asked in derive(f, request).source) == (f is number_given)
+
+
+def twice(f: Any, p: Any) -> Any:
+    return f(f(p) * 0.5)
+
+
+def test_a_parameter_that_no_call_gives() -> None:
+    """(A KeyError: its adjoint, that of a number, was handed to the call.)"""
+
+    def whole(b: Any) -> Any:
+        try:
+            p = np.outer(b, b)
+            q = p.T[1:]
+            p[0] *= p[1]
+            q0 = np.zeros((3, 4))
+            q0[:] = q
+        except ValueError:
+
+            def inner(y: Any, z: Any = 0.5) -> None:
+                z = (lambda u, v=0.5: u * v)(np.sin(b @ y))  # noqa: F841
+
+            twice(inner, b)
+        return np.sum(b * b)
+
+    b = np.array([1.0, 2.0, 3.0, 4.0])
+    assert np.array_equal(tl.grad(whole)(b), 2.0 * b)

@@ -4,7 +4,8 @@ texts, differences and second derivatives."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -27,6 +28,23 @@ def of_pairs(params: Any, x: Any) -> Any:
 def of_dicts(params: Any, x: Any) -> Any:
     for layer in params:
         x = np.tanh(layer["W"] @ x + layer["b"])
+    return np.sum(x**2)
+
+
+class Layer(NamedTuple):
+    W: Any
+    b: Any
+
+
+@dataclass
+class Dense:
+    W: Any
+    b: Any
+
+
+def of_fields(layers: Any, x: Any) -> Any:
+    for layer in layers:
+        x = np.tanh(layer.W @ x + layer.b) + layer.b
     return np.sum(x**2)
 
 
@@ -74,6 +92,8 @@ def of_numbers(cs: Any, x: Any) -> Any:
 PUT: list[tuple[Callable[..., Any], tuple[Any, ...], Any, list[str]]] = [
     (of_pairs, (LAYERS, X), 0, ["in reversed(params)", ".append((W_bar, ", "params_bar[::-1]"]),
     (of_dicts, (NAMED, X), 0, ["in reversed(params)", ".append({'W': ", "params_bar[::-1]"]),
+    (of_fields, ([Layer(w, b) for w, b in LAYERS], X), 0, ["layers_bar.append(layer_bar)"]),
+    (of_fields, ([Dense(w, b) for w, b in LAYERS], X), 0, ["layers_bar.append(layer_bar)"]),
     (by_index, (WEIGHTS, SHIFTS, X), (0, 1), ["Ws_bar[i] = ", "bs_bar[i] = "]),
     (in_step, (WEIGHTS, SHIFTS, X), (0, 1), ["Ws_bar[i] = ", "bs_bar[i] = "]),
     (hidden_and_last, (LAYERS, X), 0, ["params_bar = [(W_bar, ", ".append((W_bar, "]),

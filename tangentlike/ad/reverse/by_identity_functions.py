@@ -447,8 +447,9 @@ def callee_pair(
     seeds = dict[tuple[int, ...], str]()
     for path in transform.numbers_by_name(value) if named else ():
         seeds[path] = context.names.fresh(seed_name(_at(value, path)))
+    # (A parameter that the call does not give has nowhere to give an adjoint to.)
     numbers = (p for p in primal.function.param_names if transform.is_number(ir.Var(p)))
-    returned = tuple(numbers) if named else ()
+    returned = tuple(p for p in numbers if p in primal.wrt) if named else ()
     seeded = transform.seed_result(value, seeds)
     given = (tape, bars, *seeds.values())
     fwd, bwd = _two_functions(transform, names, value, given, seeded, returned)

@@ -333,7 +333,8 @@ def _added_to_a_slice(stmt: ir.Stmt) -> str:
 
 
 def _parts(kind: Kind) -> Mapping[_Path, Kind] | None:
-    """The parts of any item of a list, where all of them are numbers and arrays of floats."""
+    """The parts of any item of a list, where all of them are numbers and arrays of floats, or the
+    item itself."""
     items = kind.items or ((kind.item,) if kind.item is not None else ())
     found = [_parts_of(item) for item in items]
     if not found or not all(found) or any(f.keys() != found[0].keys() for f in found):
@@ -343,6 +344,8 @@ def _parts(kind: Kind) -> Mapping[_Path, Kind] | None:
 
 
 def _parts_of(kind: Kind) -> dict[_Path, Kind]:
+    if kind.form == "object" or (kind.form == "tuple" and kind.names):
+        return {(): kind}
     parts: dict[_Path, Kind] = {(): kind}
     if kind.form == "tuple" and kind.cls is None:
         parts = {(ir.Const(k),): item for k, item in enumerate(kind.items or ())}
@@ -499,18 +502,11 @@ class _Putting:
         name, function = ir.Var(self.name), self.function
         instead = self._put(group, _appending(self.name))
         body = ir.rewrite(loop.body, lambda stmt: instead.get(id(stmt)))
-        header, target = loop.iter, loop.target
-        match body[0]:
-            case ir.Assign(bound, ir.Index(ir.Var(of), key)) if of == self.like:
-                i, live = str(target), Analyses(function, self.facts).live
-                read = any(i in ir.reads(s) for s in ir.statements(body[1:]))
-                if key == ir.Var(i) and not read and not live.is_live_after(loop, i):
-                    header = ir.Call(_REVERSED, (ir.Var(of),)) if down else ir.Var(of)
-                    target, body = bound, body[1:]
+        header = self._header(loop, body, down)
 
         def one(stmt: ir.Stmt) -> ir.Block:
             if stmt is loop:
-                return (replace(loop, target=target, iter=header, body=body),)
+                return (header,)
             if isinstance(stmt, ir.Assign) and stmt.target == self.name:
                 return (replace(stmt, value=ir.Display("list", ())),)
             return ()
@@ -518,6 +514,20 @@ class _Putting:
         turned = ir.Index(name, ir.Slice(step=ir.Const(-1))) if down else name
         out = [new for stmt in function.body for new in one(stmt) or self._with(stmt, turned)]
         return ir.with_body(function, tuple(out))
+
+    def _header(self, loop: ir.For, body: ir.Block, down: bool) -> ir.For:
+        """The loop with another body, over the list itself if nothing else needs the places."""
+        i, items, function = str(loop.target), ir.Var(self.like), self.function
+        read = [stmt for stmt in ir.statements(body) if i in ir.reads(stmt)]
+        if not Analyses(function, self.facts).live.is_live_after(loop, i):
+            match body[0]:
+                case ir.Assign(bound, ir.Index(base, key)) if (base, key) == (items, ir.Var(i)):
+                    if read == [body[0]]:
+                        over = ir.Call(_REVERSED, (items,)) if down else items
+                        return replace(loop, target=bound, iter=over, body=body[1:])
+            if not read and not any("_" in ir.reads(s) for s in ir.statements(function.body)):
+                return replace(loop, target="_", iter=items, body=body)
+        return replace(loop, body=body)
 
     def _joined(
         self, group: Sequence[_Addition], whole: ir.Stmt, key: ir.Slice, others: ir.Expr
@@ -605,8 +615,20 @@ class _Putting:
         last = places[id(group[-1].stmt)]
         if any(self._changes(a.value, block[places[id(a.stmt)] : last]) for a in group):
             return []
-        arrays = (a.value for a in group if self.parts[a.path].form == "array")
-        return group if all(_is_full(value, self.facts) for value in arrays) else []
+        return group if all(self._can_be_put(a, block[: places[id(a.stmt)]]) for a in group) else []
+
+    def _can_be_put(self, addition: _Addition, before: ir.Block) -> bool:
+        """Whether what is added to zeros may stand in their place: a number, what is as large as an
+        array, or what was itself made of zeros in the same round."""
+        form, value = self.parts[addition.path].form, addition.value
+        if form in ("number", "array"):
+            return form == "number" or _is_full(value, self.facts)
+        if not isinstance(value, ir.Var) or _made_at(value.name, before) is None:
+            return False
+        index, name = fact(ProgramIndex, self.function), value.name
+        *added, last = (index.statements[n] for n in index.uses[name])
+        alone = last is addition.stmt and len(index.definitions[name]) == 1
+        return alone and all(_adds_to_a_field(stmt, name) for stmt in added)
 
     def _changes(self, value: ir.Expr, between: ir.Block) -> bool:
         """Whether statements may change what is added."""
@@ -661,7 +683,7 @@ class _Putting:
     def _value(self, addition: _Addition) -> ir.Expr:
         """What is added, as an object of its own."""
         value = addition.value
-        if self.parts[addition.path].form == "number" or not isinstance(value, ir.Var):
+        if self.parts[addition.path].form != "array" or not isinstance(value, ir.Var):
             return value
         return value if self._is_own(addition) else ir.Call(ir.Attribute(value, "copy"), ())
 
@@ -698,6 +720,13 @@ def _place(stmt: ir.Stmt) -> ir.Expr | None:
         case ir.Do(ir.Call(ir.Ref(obj=obj), (base, key, _), ())) if obj is add_at:
             return ir.Index(base, key)
     return None
+
+
+def _adds_to_a_field(stmt: ir.Stmt, name: str) -> bool:
+    match stmt:
+        case ir.Update(ir.Attribute(ir.Var(base)), op, value) if op in (IADD, ISUB):
+            return base == name and name not in ir.names_in(value)
+    return False
 
 
 def _appending(name: str) -> Callable[[ir.Expr, ir.Origin], ir.Stmt]:
