@@ -319,8 +319,10 @@ def items_put(function: ir.Function, facts: Facts) -> ir.Function:
         known = _parts(facts.kind(like)) if like else None
         if known is not None:
             assert isinstance(stmt, ir.Assign)
-            function = _Direct(stmt, known).rewritten(function)
-            function = _Putting(str(stmt.target), like, known, function, facts).result()
+            what = (str(stmt.target), like, known)
+            if _Putting(*what, function, facts).is_only_added_to():
+                direct = _Direct(stmt, known).rewritten(function)
+                function = _Putting(*what, direct, facts).result()
     return function
 
 
@@ -450,7 +452,7 @@ class _Putting:
         self.groups: dict[ir.Expr, list[_Addition]] = {}  # by the key of the item
 
     def result(self) -> ir.Function:
-        if not self._is_only_added_to():
+        if not self.is_only_added_to():
             return self.function
         groups = list(map(self._in_order, self.groups.values()))
         if not all(groups) or not self._are_apart():
@@ -576,7 +578,7 @@ class _Putting:
 
         return (ir.map_statement(stmt, of),) if self.name in ir.reads(stmt) else (stmt,)
 
-    def _is_only_added_to(self) -> bool:
+    def is_only_added_to(self) -> bool:
         """Whether the list is made of zeros once, only added to, and given back in the end; what it
         is the adjoint of stays as long as it is."""
         function, index = self.function, fact(ProgramIndex, self.function)
