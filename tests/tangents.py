@@ -17,6 +17,7 @@ from tangentlike.ad.request import PLAIN_READING
 from tangentlike.ad.specialize.callees import Callees, Request
 from tangentlike.analysis.activity import active_names, refuse_unknown, written_parameters
 from tangentlike.analysis.aliases import Effects
+from tangentlike.analysis.cut_paths import Texts
 from tangentlike.analysis.flow import flow_edges
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.codegen.print import show
@@ -31,6 +32,7 @@ class Builder:
     def __init__(self) -> None:
         self.book = default_book()
         self.reading = PLAIN_READING
+        self.texts = Texts(lambda fn: ("", ()))  # (no text is given to anything)
         self.callees = Callees(builder=self)
         self.namespace: dict[str, Any] = {}
 

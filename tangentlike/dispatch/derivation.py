@@ -652,17 +652,9 @@ class Derivation:
     def _allowing_complex(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         """The derivative for complex values, which serves this call, begun again, and others."""
         if any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
-            raise self._complex_inside()  # (it is used up)
+            raise _complex_inside(self.primal.name)  # (it is used up)
         self.better = self.for_complex
         return self.better
-
-    def _complex_inside(self) -> TangentlikeError:
-        return TangentlikeError(
-            f"a value in {self.primal.name} is complex, though no argument is, and a derivative "
-            "for real numbers was made",
-            hint="Say so in the function: `complex(x) ** 0.5` for `x ** 0.5`, or "
-            "`np.load(path).astype(complex)`.",
-        )
 
     @cached_property
     def asks_nothing(self) -> bool:
@@ -733,7 +725,7 @@ class Derivation:
         derived = self._derived or self.derived
         complex_ = leaves.is_complex(bars) or DROPPED.last is not before
         if derived.real and complex_ and not leaves.is_complex(seed):
-            raise self._complex_inside()
+            raise _complex_inside(self.primal.name)
         return bars
 
     def run(
@@ -908,3 +900,12 @@ def _keys(primal: Primal, request: Request) -> tuple[tuple[Any, ...], tuple[int,
         example_key(request.example),
     )
     return code, tuple(map(id, function.__closure__ or ()))
+
+
+def _complex_inside(name: str) -> TangentlikeError:
+    return TangentlikeError(
+        f"a value in {name} is complex, though no argument is, and a derivative for real numbers "
+        "was made",
+        hint="Say so in the function: `complex(x) ** 0.5` for `x ** 0.5`, or "
+        "`np.load(path).astype(complex)`.",
+    )

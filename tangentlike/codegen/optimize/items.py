@@ -304,12 +304,13 @@ def items_put(function: ir.Function, facts: Facts) -> ir.Function:
     >>> f = ir.replaced(f, params=(ir.Param("a"), ir.Param("x")))
     >>> array, number = Kind("array", "float", (None,)), Kind("number", "float", ())
     >>> known = Kind("list", item=Kind("tuple", items=(array, number)))
-    >>> print(show(items_put(f, Facts(kinds={"a": known})).body))
-    a_bar = zeros_like(a)
-    for i in reversed(range(len(a))):
+    >>> facts = Facts(kinds={"a": known}, behind={"w_bar": array})
+    >>> print(show(items_put(f, facts).body))
+    a_bar = []
+    for _ in a:
         w_bar = np.cos(x)
-        a_bar[i] = [w_bar, 2.0]
-    return a_bar
+        a_bar.append([w_bar, 2.0])
+    return a_bar[::-1]
     """
     if not _makes_zeros(function, facts) or not facts.real:
         return function
