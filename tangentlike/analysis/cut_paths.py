@@ -306,7 +306,8 @@ class _Reading:
         late = isinstance(self.stmt, ir.While) or self.part not in _not_lazy(self.stmt)
         if late or not all(map(_is_plain, asked)):
             raise _as_text(self.place)
-        return tuple(ir.Do(ir.Call(_NO_TEXT, (e,), at=self.place), self.stmt.origin) for e in asked)
+        origin = replace(self.stmt.origin, place=self.place)
+        return tuple(ir.Do(ir.Call(_NO_TEXT, (e,), at=self.place), origin) for e in asked)
 
 
 def _not_lazy(stmt: ir.Stmt) -> list[ir.Expr]:
