@@ -424,9 +424,10 @@ def refuse_text_in_calls(
     useful: Names,
     sources: Sources,
     texts: Texts,
-    stays: Callable[[ir.Stmt], bool],
+    left: Collection[int],
 ) -> None:
-    """Refuse calls that stay as they stand and make numbers of what may be text."""
+    """Refuse calls in statements that stay as they stand (`left`, by `id`) and make numbers of what
+    may be text."""
     stmts, effects = list(ir.statements(function.body)), sources.effects
     if not any(each.reads for stmt in stmts for _, each in _calls(stmt, effects)):
         return
@@ -436,8 +437,8 @@ def refuse_text_in_calls(
         changed = {*ir.binds(stmt), *_written(stmt, effects)}
         given = ir.names_in(reading.part)
         followed = not (given.isdisjoint(active) or changed.isdisjoint(active))
-        left = reading.is_call and stays(stmt) and not followed
-        if left and _loses(reading, useful, effects):
+        stays = reading.is_call and id(stmt) in left and not followed
+        if stays and _loses(reading, useful, effects):
             raise _as_text(reading.place)
 
 

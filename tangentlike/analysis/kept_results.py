@@ -193,11 +193,11 @@ def noting_kept(
     store there what is asked for, or call what only the run knows, which may. (None: what calls it
     noted that.) An `inner` one, which a text calls that may have noted something, adds to that."""
     late = bool(given) and any(map(_calls_what_may_store, functions))
-    if not late and not _asks(functions, _ASKS):
+    if not late and not _refer_to(functions, _ASKS):
         return functions
     if not lent and not unchanged and not late:
         functions = _asking_of_stored(functions, given is None or bool(given))
-        if not _asks(functions, _ASKS[:1]):
+        if not _refer_to(functions, _ASKS[:1]):
             return functions
 
     def noting(function: ir.Function) -> ir.Function:
@@ -212,9 +212,9 @@ def noting_kept(
     return tuple(noting(f) if f.name == main else f for f in functions)
 
 
-def _asks(functions: Iterable[ir.Function], by: Collection[Any]) -> bool:
+def _refer_to(functions: Iterable[ir.Function], objects: Collection[Any]) -> bool:
     refs = (ref for function in functions for ref in fact(references, function))
-    return any(ref.obj is ask for ref in refs for ask in by)
+    return any(ref.obj is obj for ref in refs for obj in objects)
 
 
 def _asking_of_stored(functions: tuple[ir.Function, ...], noted: bool) -> tuple[ir.Function, ...]:
@@ -240,7 +240,7 @@ def _asking_of_stored(functions: tuple[ir.Function, ...], noted: bool) -> tuple[
 
 def _calls_what_may_store(function: ir.Function) -> bool:
     """Whether a function calls what only the run knows, and lets it write what it is given."""
-    if not _asks((function,), _LATE):
+    if not _refer_to((function,), _LATE):
         return False
     parts = ir.walk_block(function.body)
     calls = (p for p in parts if isinstance(p, ir.Call) and getattr(p.fn, "obj", None) in _LATE)

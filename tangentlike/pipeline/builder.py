@@ -658,9 +658,8 @@ class Builder:
         refuse_keys_in_calls(read, varied, active, context.sources(), followed)
         left = set(map(id, ir.statements(read.body))).difference(followed)
         useful = functools.partial(self._useful, function, context)
-        stays = lambda stmt: id(stmt) in left  # noqa: E731
         given = (active, useful, context.sources(), self.texts)
-        refuse_text_in_calls(function, varied, *given, stays)
+        refuse_text_in_calls(function, varied, *given, left)
         self._refuse_hidden_effects(function, varied, context.kind_of, set())
         self.outside.refuse_unasked(read, varied, frozenset(active), context.sources(), followed)
         cuts = cuts_made()
@@ -949,6 +948,7 @@ class Builder:
                 alias=context.numpy_alias,
                 foreign=isinstance(self.book.book, ForeignBook),
                 by_identity=identity,
+                handed_back=function.name == self._handed_back,
             )
         return functions
 
@@ -957,7 +957,6 @@ class Builder:
         facts = self.facts[function.name]
         if self.tries and any(function.name == callee.name for callee in self.callees.functions):
             facts = dataclasses.replace(facts, tried=True)
-        facts = dataclasses.replace(facts, handed_back=function.name == self._handed_back)
         made, self.facts[function.name] = simplified(function, facts)
         check_program(made)
         return made

@@ -369,9 +369,9 @@ def _read(asked: Asked, request: Request) -> Derived:
         unchanged=unchanged if known else (),
         stored=asked.stored,
     )
-    shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     tried = asked.tried.readings
-    reading, shorter = tried.get(request.by_identity, (reading, shorter))
+    # (With what was refused of shorter readings.)
+    reading, shorter = tried.get(request.by_identity, (reading, {}))
     asked.read.clear()
     if asked.cuts is not None:
         asked.cuts.again()

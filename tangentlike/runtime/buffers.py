@@ -108,7 +108,8 @@ class unchanged:
         self.objects = objects
 
     def __enter__(self) -> None:
-        self._held = list(_contents(self.objects))
+        held = _contents(self.objects)
+        self._held = [(x, part.copy() if is_array(part) else part) for x, part in held]
 
     def __exit__(self, *_: Any) -> None:
         for x, held in self._held:
@@ -127,13 +128,8 @@ class unchanged:
                 )
 
 
-def _contents(objects: Any) -> Iterator[tuple[Any, Any]]:
+def _contents(objects: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """What objects hold, and what that holds, each with what it is found in."""
-    for x, held in _walked(objects):
-        yield x, held.copy() if is_array(held) else held
-
-
-def _walked(objects: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     pending, seen = [*objects], set[int]()
     while pending:
         x = pending.pop()
@@ -165,7 +161,7 @@ _KEPT = threading.local()  # `held`: what outer objects held when the latest cal
 def note_kept(*holders: Any, also: bool = False) -> None:
     """Note what objects outside of the function hold, so that it is known later what was kept by
     earlier calls; `also` beside what was noted before."""
-    parts = (part for _, held in _walked(holders) if isinstance(held, list) for part in held)
+    parts = (part for _, held in _contents(holders) if isinstance(held, list) for part in held)
     found = {id(part): part for part in parts}
     if also:  # (what nothing else holds any more is found nowhere again)
         before = getattr(_KEPT, "held", {})

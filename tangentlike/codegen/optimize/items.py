@@ -4,20 +4,23 @@ That of a dict whose keys are known is a name for each item, and is written out 
 back: `return {"w": w_bar, "b": np.sum(g, axis=0)}`. An item of a list that gets all in one round
 of a loop is put there as a whole::
 
-    params_bar = zeros_like(params)               params_bar = zeros_like(params)
-    for i in reversed(range(len(params))):        for i in reversed(range(len(params))):
-        ..                                            ..
-        layer_bar = zeros_like(params[i])             params_bar[i] = {"W": W_bar, "b": b_bar}
+    params_bar = zeros_like(params)               params_bar = []
+    for i in reversed(range(len(params))):        for layer in reversed(params):
+        layer = params[i]                             ..
+        ..                                            params_bar.append({"W": W_bar, "b": b_bar})
+        layer_bar = zeros_like(layer)             params_bar[::-1]
         add_at(layer_bar, "W", W_bar)
         add_at(layer_bar, "b", b_bar)
         add_at(params_bar, i, layer_bar)
+
+(`params_bar[i] = {"W": W_bar, "b": b_bar}` where the loop may leave some out, or needs the places.)
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ... import ir
@@ -32,6 +35,7 @@ from .algebra import NEG
 from .analyses import Analyses
 from .effects import OUTSIDE, effect_of
 from .facts import Facts
+from .fold import names_touched
 from .shapes import AxesOf
 from .sharing import sources
 
@@ -321,7 +325,7 @@ def items_put(function: ir.Function, facts: Facts) -> ir.Function:
         if known is not None:
             assert isinstance(stmt, ir.Assign)
             what = (str(stmt.target), like, known)
-            if _Putting(*what, function, facts).is_only_added_to():
+            if _Putting(*what, function, facts).is_only_added_to:
                 direct = _Direct(stmt, known).rewritten(function)
                 function = _Putting(*what, direct, facts).result()
     return function
@@ -340,10 +344,8 @@ def _parts(kind: Kind) -> Mapping[_Path, Kind] | None:
     item itself."""
     items = kind.items or ((kind.item,) if kind.item is not None else ())
     found = [_parts_of(item) for item in items]
-    if not found or not all(found) or any(f.keys() != found[0].keys() for f in found):
-        return None
-    forms = ({path: item.form for path, item in f.items()} for f in found)
-    return found[0] if len({*map(repr, forms)}) == 1 else None
+    forms = [{path: part.form for path, part in parts.items()} for parts in found]
+    return found[0] if forms and forms[0] and all(form == forms[0] for form in forms) else None
 
 
 def _parts_of(kind: Kind) -> dict[_Path, Kind]:
@@ -404,7 +406,7 @@ class _Direct(ir.Rewriter):
         own, out, bound = whole.value.name, list[ir.Stmt](), set[str]()
         for stmt in between:
             inner = list(ir.statements((stmt,)))
-            touched = {n for s in inner for n in (*ir.reads(s), *ir.binds(s))}
+            touched = frozenset().union(*map(names_touched, inner))
             bound.update(n for s in inner for n in ir.binds(s))
             if bound & {own, *ir.names_in(whole.key)}:
                 return None
@@ -451,9 +453,10 @@ class _Putting:
         self.function, self.facts = function, facts
         self.slices: list[tuple[ir.Stmt, ir.Slice, ir.Expr]] = []  # of which the adjoint is added
         self.groups: dict[ir.Expr, list[_Addition]] = {}  # by the key of the item
+        self.is_only_added_to = self._is_alone() and all(map(self._adds, self._uses()))
 
     def result(self) -> ir.Function:
-        if not self.is_only_added_to():
+        if not self.is_only_added_to or not self.groups:
             return self.function
         groups = list(map(self._in_order, self.groups.values()))
         if not all(groups) or not self._are_apart():
@@ -573,32 +576,35 @@ class _Putting:
 
     def _with(self, stmt: ir.Stmt, turned: ir.Expr) -> tuple[ir.Stmt]:
         """A statement after the loop, with the list in its order."""
+        if self.name not in ir.reads(stmt):
+            return (stmt,)
+        return (ir.map_statement(stmt, lambda e: ir.substitute(e, {self.name: turned})),)
 
-        def of(expr: ir.Expr) -> ir.Expr:
-            return turned if expr == ir.Var(self.name) else ir.rebuild(expr, of)
-
-        return (ir.map_statement(stmt, of),) if self.name in ir.reads(stmt) else (stmt,)
-
-    def is_only_added_to(self) -> bool:
-        """Whether the list is made of zeros once, only added to, and given back in the end; what it
-        is the adjoint of stays as long as it is."""
+    def _is_alone(self) -> bool:
+        """Whether the list is made of zeros once; what it is the adjoint of stays as long as it
+        is."""
         function, index = self.function, fact(ProgramIndex, self.function)
         bound = len(index.definitions.get(self.like, ())) + (self.like in function.param_names)
         if bound != 1 or len(index.definitions[self.name]) != 1:
             return False
         known = Analyses(function, self.facts)
-        if {self.name, self.like} & known.pinned or known.sharing.is_written(self.like):
-            return False
-        for stmt in (index.statements[n] for n in index.uses.get(self.name, ())):
-            addition = _addition(stmt, self.name)
-            if addition is None:
-                if stmt is not function.body[-1] and not self._is_part_of_another(stmt):
-                    return False
-            elif (part := _slice(addition)) is not None:
-                self.slices.append((stmt, *part))
-            else:
-                self.groups.setdefault(addition.key, []).append(addition)
-        return bool(self.groups)
+        pinned = not known.pinned.isdisjoint((self.name, self.like))
+        return not pinned and not known.sharing.is_written(self.like)
+
+    def _uses(self) -> Iterator[ir.Stmt]:
+        index = fact(ProgramIndex, self.function)
+        return (index.statements[n] for n in index.uses.get(self.name, ()))
+
+    def _adds(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement adds to the list, which is noted, or takes it in the end."""
+        addition = _addition(stmt, self.name)
+        if addition is None:
+            return stmt is self.function.body[-1] or self._is_part_of_another(stmt)
+        if (part := _slice(addition)) is not None:
+            self.slices.append((stmt, *part))
+        else:
+            self.groups.setdefault(addition.key, []).append(addition)
+        return True
 
     def _is_part_of_another(self, stmt: ir.Stmt) -> bool:
         """Whether a statement adds the list to a slice of another, or to an item of a dict."""
