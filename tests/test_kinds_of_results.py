@@ -3,16 +3,21 @@ which rank. (`u = np.zeros_like(0.5)` is an array, which other names of it share
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy
 
 import tangentlike as tl
 from tangentlike import ir
 from tangentlike.analysis.kind_of import kind_of
+from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.frontend.lower import lower_nested, program
 from tangentlike.ir.kind import Kind
 from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
@@ -102,6 +107,62 @@ def test_results_of_methods(value):
 def test_transposes(value):
     found = kind_of(ir.Attribute(ir.Var("a"), "T"), {"a": _kind(value)}, BOOK)
     assert _fits(found, value.T), (found, value.T)
+
+
+A, SQUARE = np.arange(6.0).reshape(2, 3) + 1, np.arange(9.0).reshape(3, 3) + np.eye(3)
+OPERANDS = {
+    **{"s": 2.5, "n": 3, "m": 2, "k": 1, "z": 0, "one": -1, "N": None, "L": [1.0, 2.0, 3.0]},
+    **{"sh": (3, 2), "ax": (0, 1), "p": (1, 0), "v": np.array([0.1, 0.2, 0.3]), "a": A},
+    **{"b": A.reshape(3, 2) - 0.5, "sq": SQUARE, "t": np.arange(12.0).reshape(2, 2, 3)},
+    **{"o1": np.ones((1, 3)), "mk": np.array([True, False, True]), "i": np.array([0, 1])},
+    **{"c": np.array([1.0, 1.0j, 2.0]), "cols": [np.ones(3), np.ones(3)]},
+}
+EXPRESSIONS = Path(__file__).with_name("expressions.txt").read_text().splitlines()
+
+
+def _exact(value):
+    if isinstance(value, tuple | list):
+        return Kind(type(value).__name__, items=tuple(map(_exact, value)))
+    if value is None:
+        return Kind("other")
+    if isinstance(value, np.ndarray):
+        dtype = {"f": "float", "c": "complex", "i": "int", "b": "bool"}[value.dtype.kind]
+        return Kind("array", dtype, tuple(1 if n == 1 else None for n in value.shape))
+    return Kind("number", type(value).__name__, ())
+
+
+def _less(value):
+    """Of an array, that it is one; of a number, that it is one or an array."""
+    kind = _exact(value)
+    if kind.form == "array":
+        return Kind("array", kind.dtype)
+    return Kind("value", "float") if isinstance(value, float) else Kind()
+
+
+def _holds(kind, value):
+    if kind.form in ("tuple", "list"):
+        parts = kind.items if kind.items is not None else [kind.item or Kind()] * len(value)
+        named = isinstance(value, tuple if kind.form == "tuple" else list)
+        return named and len(parts) == len(value) and all(map(_holds, parts, value))
+    if not _fits(kind, value) or kind.form != "array":
+        return _fits(kind, value)
+    if kind.dtype not in ("?", _exact(value).dtype):
+        return False
+    sizes = zip(kind.shape or (), value.shape, strict=False)
+    return all(size == n for size, n in sizes if isinstance(size, int))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_less_is_said_where_less_is_known(part):
+    """`x.reshape(n, m)` has two axes also where nobody knows that `n` and `m` are integers."""
+    for expression in EXPRESSIONS[part::4]:
+        value = eval(expression, {"np": np, "scipy": scipy, **OPERANDS})
+        function = lower_nested(program(f"y = {expression}; return y")).function
+        names = sorted(set(OPERANDS) & set(re.findall(r"\w+", expression)))
+        for known in itertools.product((_exact, _less, None), repeat=len(names)):
+            given = {n: kind(OPERANDS[n]) for n, kind in zip(names, known, strict=True) if kind}
+            found = infer_kinds(function, given, BOOK)["y"]
+            assert _holds(found, value), (expression, given, found)
 
 
 def add_into(total, v):

@@ -67,7 +67,7 @@ class Ref:
 class Call:
     """An operation applied: `fn` is a `Ref` (known), an `Attribute` (a method), or any expression.
 
-    `kwargs` are (name, value) pairs. A starred argument is a `Star`.
+    `kwargs` are (name, value) pairs.
     """
 
     fn: Expr

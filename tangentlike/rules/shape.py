@@ -99,11 +99,21 @@ def _stacked(call, kind_of):
 
 @asked_of_values
 def _reshaped(call, kind_of):
-    kind = kind_of(call.args[0])
+    return _of_shape(kind_of(call.args[0]), argument(call, 1, "shape"), kind_of)
+
+
+@asked_of_values
+def _reshaped_by_method(call, kind_of):
+    """`x.reshape(n, m)` has two axes, whatever is known of `n` and `m`."""
     shape = argument(call, 1, "shape")
-    if len(call.args) > 2 and all(kind_of(size).integer for size in call.args[1:]):
+    if len(call.args) > 2:
         shape = ir.Display("tuple", call.args[1:])
-    elif isinstance(shape, ir.Display) and shape.form == "list":
+    return _of_shape(kind_of(call.args[0]), shape, kind_of)
+
+
+def _of_shape(kind, shape, kind_of):
+    """The kind of a reshaped array."""
+    if isinstance(shape, ir.Display) and shape.form == "list":
         shape = ir.Display("tuple", shape.items)
     if shape in (ir.Const(-1), ir.Display("tuple", (ir.Const(-1),))):
         return flattened(kind)
@@ -131,12 +141,12 @@ def reshape(y, a, shape, order="C"):
         a_bar = np.reshape(y_bar, np.shape(a), order=order_of(a, order))
 
 
-@rule(np.ndarray.reshape, view="maybe", kind=_reshaped, builder=True)
+@rule(np.ndarray.reshape, view="maybe", kind=_reshaped_by_method, builder=True)
 def reshape_method(call, kind_of):
     """`x.reshape(shape)` and `x.reshape(2, 3)`: the sizes as they are given."""
     sizes = [f"n{i}" for i in range(len(call.args) - 1)]
     given = ", ".join(sizes)
-    number = _reshaped(call, kind_of).rank == 0  # (a number has no such method)
+    number = _reshaped_by_method(call, kind_of).rank == 0  # (a number has no such method)
     back = "np.reshape(y_bar, a.shape" if number else "y_bar.reshape(a.shape"
     return f"""
 def reshape(y, {", ".join(["a", *sizes])}, *, order="C"):

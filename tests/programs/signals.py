@@ -190,6 +190,23 @@ def prefix_sums(x):
     return np.sum(x * x)
 
 
+def windows_as_rows(x, kh, kw):
+    n, c, h, w = x.shape
+    oh, ow = h - kh + 1, w - kw + 1
+    rows = np.empty((n, c, kh, kw, oh, ow))
+    for i in range(kh):
+        for j in range(kw):
+            rows[:, :, i, j] = x[:, :, i : i + oh, j : j + ow]
+    return rows.transpose(0, 4, 5, 1, 2, 3).reshape(n * oh * ow, -1), oh, ow
+
+
+def convolved_and_normalized(x, filters):
+    rows, oh, ow = windows_as_rows(x, *filters.shape[2:])
+    images = (rows @ filters.reshape(len(filters), -1).T).reshape(x.shape[0], oh, ow, -1)
+    centred = images - images.mean(axis=(0, 1, 2))
+    return np.sum(centred**3 / np.sqrt(images.var(axis=(0, 1, 2)) + 0.1))
+
+
 PROGRAMS = [
     Program(spectrum_energy, lambda rng: (rng.normal(size=8),), oracle=spectrum_by_numpy),
     Program(
@@ -252,4 +269,9 @@ PROGRAMS = [
     ),
     Program(soft_histogram, lambda rng: (rng.normal(size=6), np.linspace(-2, 2, 4)), (0, 1)),
     Program(prefix_sums, lambda rng: (rng.uniform(0.1, 0.5, 8),)),
+    Program(
+        convolved_and_normalized,
+        lambda rng: (rng.normal(size=(2, 2, 4, 4)), rng.normal(size=(3, 2, 2, 2))),
+        (0, 1),
+    ),
 ]
