@@ -44,6 +44,7 @@ class Scope:
         default_factory=dict
     )  # what the function imports itself
     renamed: Mapping[str, str] = field(default_factory=dict)  # of emitted text: name -> global
+    read: dict[str, list[Any]] = field(default_factory=dict)  # what names meant when they were read
 
     @classmethod
     def of(cls, fn: types.FunctionType) -> Scope:
@@ -96,7 +97,24 @@ class Scope:
 
     def ref(self, name: str) -> ir.Ref:
         """The object that a name means now, with whether it may mean another one when it runs."""
-        return ir.Ref(name, self.lookup(name), again=name in bound_again(self.globals))
+        found = self.lookup(name)
+        self._note_read(name, found)
+        return ir.Ref(name, found, again=name in bound_again(self.globals))
+
+    def has_meant(self, name: str, obj: Any) -> bool:
+        """Whether the function was read with a name standing for an object. Data may be another
+        one by now: what is emitted reads the name."""
+        return any(obj is found for found in self.read.get(name, ()))
+
+    def read_with(self, other: Scope) -> None:
+        """The function was read with another one written out in it."""
+        for name, objects in other.read.items():
+            for obj in objects:
+                self._note_read(name, obj)
+
+    def _note_read(self, name: str, obj: Any) -> None:
+        if not self.has_meant(name, obj):
+            self.read.setdefault(name, []).append(obj)
 
     def kind_of_name(self, name: str) -> str:
         """Where a name is found: "closure", "global" or "builtin"; raises `KeyError`."""
@@ -282,14 +300,14 @@ class Meanings:
     def _names_hold(self) -> bool:
         for names, name, obj in self._names.values():
             now = names.get(name, obj)
-            if now is not obj and _means(now) is not _means(obj):
+            if not means_the_same(now, obj):
                 return False
         return all(is_made_of(fn, parts) for fn, parts in self._functions.values())
 
     def _rest_holds(self) -> bool:
         for cell, obj in self._cells.values():
             now = contents_of(cell, obj)
-            if now is not obj and _means(now) is not _means(obj):
+            if not means_the_same(now, obj):
                 return False
         for cls, (now, members) in self._classes.items():
             if len(now) != len(members) or not all(map(is_, now.values(), members.values())):
@@ -507,3 +525,9 @@ def _means(obj: Any) -> Any:
 
 
 _DATA = ("builtins", "numpy")
+
+
+def means_the_same(now: Any, then: Any) -> bool:
+    """Whether a derivative that was made with one object holds for another in its place, as for
+    all data."""
+    return now is then or _means(now) is _means(then)

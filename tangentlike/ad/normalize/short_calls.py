@@ -137,6 +137,7 @@ class _Written(ir.Rewriter):
 
     def _written_out(self, stmt: ir.Assign, call: ir.Call, callee: Lowered) -> ir.Block:
         function = callee.function
+        self.lowered.scope.read_with(callee.scope)
         values = bind(call)
         *body, last = function.body
         assert isinstance(last, ir.Return) and isinstance(last.value, ir.Var)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import dataclasses
+import functools
 import keyword
 import operator
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 from ... import ir
 from ...errors import InternalError, UnsupportedError
 from ...frontend.owners import mark_of
-from ...frontend.resolve import Scope
+from ...frontend.resolve import Scope, is_namespace, means_the_same
 from ...ir.facts import fact
 from ...ir.names import Names
 from ...rules.definitions import stands_for
@@ -279,7 +280,7 @@ def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
         meaning = scope.imports[root]
         kind = "imported" if meaning.original else "module"
         return Binding(kind, meaning.module, meaning.original or root, live)
-    if live is not _ABSENT and _leads(live, path, ref.obj):
+    if live is not _ABSENT and (_leads(live, path, ref.obj) or _led(live, path, ref, scope)):
         return _found(root, live, scope)
     home = None if path or root in emitted else library_home(ref.obj, root)
     if home is not None:
@@ -381,6 +382,17 @@ def _leads(start: Any, path: str, goal: Any) -> bool:
     if mark_of(goal, "listed") is found:  # (a generator that is read as a list)
         return True
     return path != "" and (_same_method(found, goal) or _same_method(mirrored, goal))
+
+
+def _led(live: Any, path: str, ref: ir.Ref, scope: Scope) -> bool:
+    """Whether a reference is to data that its text led to when it was read, and something else is
+    there by now: what is emitted finds that."""
+    if not path:
+        return means_the_same(live, ref.obj) and scope.has_meant(ref.text, ref.obj)
+    *above, last = path.split(".")
+    owner = functools.reduce(lambda obj, name: getattr(obj, name, _ABSENT), above, live)
+    now = getattr(owner, last, _ABSENT)
+    return is_namespace(owner) and now is not _ABSENT and means_the_same(now, ref.obj)
 
 
 def _same_method(a: Any, b: Any) -> bool:
