@@ -47,16 +47,6 @@ def operation(stmt: ir.Update) -> ir.Call:
     return ir.Call(BINARY_OF[stmt.op.obj], (stmt.target, stmt.value), at=stmt.origin.place)
 
 
-ADD = ir.Ref("+", operator.add)
-SUB = ir.Ref("-", operator.sub)
-MUL = ir.Ref("*", operator.mul)
-IADD = ir.Ref("+=", operator.iadd)
-ISUB = ir.Ref("-=", operator.isub)
-RANGE = ir.Ref("range", range)
-REVERSED = ir.Ref("reversed", reversed)
-LEN = ir.Ref("len", len)
-
-
 @dataclass
 class Context:
     """One function's transformation: kinds by name, rules, callees, and one name allocator.

@@ -21,7 +21,7 @@ from ..ir.kind import UNKNOWN
 from ..rules.bind import Instance
 from ..rules.book import KindOf
 from ..rules.index_kinds import key_parts
-from .context import ADD, Context
+from .context import Context
 from .loops import is_call
 
 BROADCAST = "broadcast_like"
@@ -179,7 +179,7 @@ def _target_expr(target: ir.Target) -> ir.Expr:
 def _merge(first: Contribution | None, second: Contribution) -> Contribution:
     if first is None:
         return second
-    total = ir.Call(ADD, (first.value, second.value))
+    total = ir.Call(ir.ADD, (first.value, second.value))
     whole = first.whole and second.whole
     return Contribution(
         first.name,

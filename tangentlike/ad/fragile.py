@@ -20,7 +20,7 @@ from ..ir.facts import fact
 from ..ir.identity import ByIdentity
 from ..ir.index import ProgramIndex
 from ..rules.bind import Instance
-from .context import MUL, Context, operation
+from .context import Context, operation
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
 
@@ -243,9 +243,6 @@ class Mask:
         return min(self.least, SINGULAR)
 
 
-DIV = ir.Ref("/", operator.truediv)
-POW = ir.Ref("**", operator.pow)
-NEG = ir.Ref("-", operator.neg)
 ZERO, ONE = ir.Const(0.0), ir.Const(1.0)
 _SUMS = (operator.add, operator.sub)
 
@@ -271,15 +268,15 @@ class _Guard:
             case ir.Var(name) if name == self.moving:
                 return expr
             case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
-                return ir.Call(NEG, (self.linear(inner),))
+                return ir.Call(ir.NEG, (self.linear(inner),))
             case ir.Call(fn=ir.Ref(obj=obj) as fn, args=(left, right)) if obj in _SUMS:
                 return ir.Call(fn, (self.linear(left), self.linear(right)))
             case ir.Call(fn=ir.Ref(obj=operator.mul), args=(left, right)):
                 if self._moves(left):
                     return self._times(self.linear(left), right)
-                return ir.Call(MUL, (self.factor(left), self.linear(right)))
+                return ir.Call(ir.MUL, (self.factor(left), self.linear(right)))
             case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(left, right)):
-                return ir.Call(DIV, (self.linear(left), self.divisor(right)))
+                return ir.Call(ir.DIV, (self.linear(left), self.divisor(right)))
             case ir.Call(fn=fn, args=(first, *rest)) if self._is_sum_of_broadcast(fn):
                 return dataclasses.replace(expr, args=(self.linear(first), *rest))
         return self._where(expr, ZERO)
@@ -287,10 +284,10 @@ class _Guard:
     def _times(self, linear: ir.Expr, factor: ir.Expr) -> ir.Expr:
         match factor:
             case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(over, under)):
-                return self._times(ir.Call(DIV, (linear, self.divisor(under))), over)
+                return self._times(ir.Call(ir.DIV, (linear, self.divisor(under))), over)
             case ir.Const(value=1.0):
                 return linear
-        return ir.Call(MUL, (linear, self.factor(factor)))
+        return ir.Call(ir.MUL, (linear, self.factor(factor)))
 
     def factor(self, expr: ir.Expr) -> ir.Expr:
         """What `moving` is multiplied by."""
@@ -298,13 +295,13 @@ class _Guard:
             return expr
         match expr:
             case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
-                return ir.Call(NEG, (self.factor(inner),))
+                return ir.Call(ir.NEG, (self.factor(inner),))
             case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(left, right)):
-                return ir.Call(DIV, (self.factor(left), self.divisor(right)))
+                return ir.Call(ir.DIV, (self.factor(left), self.divisor(right)))
             case ir.Call(fn=ir.Ref(obj=operator.mul), args=(ir.Const() as number, rest)):
-                return ir.Call(MUL, (number, self.factor(rest)))
+                return ir.Call(ir.MUL, (number, self.factor(rest)))
             case ir.Call(fn=ir.Ref(obj=operator.pow), args=(base, exponent)):
-                return ir.Call(POW, (self._where(base, self.outside), exponent))
+                return ir.Call(ir.POW, (self._where(base, self.outside), exponent))
         return self._where(expr, ZERO)
 
     def divisor(self, expr: ir.Expr) -> ir.Expr:
@@ -312,7 +309,7 @@ class _Guard:
             case ir.Const():
                 return expr
             case ir.Call(fn=ir.Ref(obj=operator.mul), args=(ir.Const() as number, rest)):
-                return ir.Call(MUL, (number, self.divisor(rest)))
+                return ir.Call(ir.MUL, (number, self.divisor(rest)))
         return self._where(expr, self.outside)
 
     def _moves(self, expr: ir.Expr) -> bool:
@@ -592,7 +589,7 @@ def taken(call: ir.Expr) -> dict[str, ir.Expr]:
     gives that which is a number where the other is NaN.)"""
     match call:
         case ir.Call(fn=ir.Ref(obj=np.fmax | np.fmin), args=(a, b), kwargs=()):
-            equal = ir.Ref("==", operator.eq)
+            equal = ir.EQUAL
             return {
                 x.name: ir.Call(equal, (x, call))
                 for x in (a, b)

@@ -10,7 +10,6 @@ from typing import TypeGuard
 from .. import ir
 from ..ir.kind import Dim, Kind, is_named
 from ..rules.book import KindOf
-from .context import LEN, RANGE, REVERSED
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def length(iterable: ir.Expr, kind_of: KindOf | None = None) -> ir.Expr:
             return length(iterable.args[0], kind_of)
         sizes = tuple(dict.fromkeys(length(part, kind_of) for part in iterable.args))
         return sizes[0] if len(sizes) == 1 else ir.Call(ir.Ref("min", min), sizes)
-    return ir.Call(LEN, (iterable,))
+    return ir.Call(ir.LEN, (iterable,))
 
 
 def _first_axis(kind: Kind) -> Dim:
@@ -90,19 +89,19 @@ def backwards(iterable: ir.Expr, count: str | None) -> ir.Expr | None:
     if is_call(iterable, range):
         if count is not None:
             iterable = ir.Index(iterable, ir.Slice(upper=ir.Var(count)))
-        return ir.Call(REVERSED, (iterable,))
+        return ir.Call(ir.REVERSED, (iterable,))
     if count is not None:
         return None
     if is_call(iterable, reversed):
         return iterable.args[0]
     if is_call(iterable, zip) or is_call(iterable, enumerate) or isinstance(iterable, ir.Opaque):
-        return ir.Call(REVERSED, (ir.Call(ir.Ref("list", list), (iterable,)),))
-    return ir.Call(REVERSED, (iterable,))
+        return ir.Call(ir.REVERSED, (ir.Call(ir.LIST, (iterable,)),))
+    return ir.Call(ir.REVERSED, (iterable,))
 
 
 def rounds(count: ir.Expr) -> ir.Expr:
     """`range(count)`, backwards."""
-    return ir.Call(REVERSED, (ir.Call(RANGE, (count,)),))
+    return ir.Call(ir.REVERSED, (ir.Call(ir.RANGE, (count,)),))
 
 
 def indexed(stmt: ir.For, index: str, body: ir.Block) -> ir.For:
@@ -112,7 +111,7 @@ def indexed(stmt: ir.For, index: str, body: ir.Block) -> ir.For:
         ir.Assign(leaf.target, leaf.item, stmt.origin)
         for leaf in leaves(stmt.target, stmt.iter, ir.Var(index))
     )
-    return ir.For(index, ir.Call(RANGE, (length(stmt.iter),)), (*items, *body), stmt.origin)
+    return ir.For(index, ir.Call(ir.RANGE, (length(stmt.iter),)), (*items, *body), stmt.origin)
 
 
 def by_position(stmt: ir.For, index: str, body: ir.Block) -> tuple[ir.Stmt, ir.While]:

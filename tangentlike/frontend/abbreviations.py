@@ -68,7 +68,7 @@ def plain_range(fn: Expr) -> Expr:
     """`range` for `numba.prange`, which means the same where no loop runs in parallel."""
     match fn:
         case Ref(obj=type() as obj) if obj.__name__ == "prange" and package_of(obj) == "numba":
-            return Ref("range", range)
+            return ir.RANGE
     return fn
 
 
@@ -80,7 +80,7 @@ def attribute_read(fn: Expr, args: Sequence[Expr], at: Place | None) -> Expr | N
         case Ref(obj=builtins.getattr), held, Const(str(name)) if name.isidentifier():
             return _field(held, name, at)
         case Ref(obj=builtins.getattr), Var() as held, Const(str(name)), other:
-            there = Call(Ref("hasattr", hasattr), (held, Const(name)), (), at)
+            there = Call(ir.HASATTR, (held, Const(name)), (), at)
             return Lazy("if", (there, _field(held, name, at), other))
     return None
 
@@ -200,10 +200,8 @@ def _is_logger(expr: ir.Expr) -> bool:
 # `[a, *xs]` is `[a] + list(xs)`, `(*xs, b)` is `tuple(xs) + (b,)`, and `{**d, "k": v}` is
 # `dict(d) | {"k": v}`: then nothing further down has to know of stars.
 
-ADD = Ref("+", operator.add)
 MERGE = Ref("|", operator.or_)
-DICT = Ref("dict", dict)
-_TYPES = {"list": Ref("list", list), "tuple": Ref("tuple", tuple)}
+_TYPES = {"list": ir.LIST, "tuple": ir.TUPLE}
 
 
 def is_of_sizes(items: Iterable[Expr]) -> bool:
@@ -225,7 +223,7 @@ def joined(form: str, items: Sequence[tuple[bool, Expr]], at: Place | None) -> E
         plain = []
     if plain:
         parts.append(Display(form, tuple(plain)))
-    return reduce(lambda a, b: Call(ADD, (a, b), (), at), parts)
+    return reduce(lambda a, b: Call(ir.ADD, (a, b), (), at), parts)
 
 
 def star(items: Expr, at: Place | None) -> Opaque:
@@ -251,7 +249,7 @@ def merged(entries: Sequence[tuple[Expr | None, Expr]], at: Place | None) -> Exp
         if keys:
             parts.append(Display("dict", tuple(values), tuple(keys)))
             keys, values = [], []
-        parts.append(Call(DICT, (value,), (), at))
+        parts.append(Call(ir.DICT, (value,), (), at))
     return reduce(lambda a, b: Call(MERGE, (a, b), (), at), parts[:-1])
 
 
@@ -260,7 +258,7 @@ def dict_of_keywords(args: Sequence[Expr], words: Sequence[tuple[str, Expr]]) ->
     if not words or len(args) > 1:
         return None
     entries = Display("dict", tuple(v for _, v in words), tuple(Const(k) for k, _ in words))
-    return Call(MERGE, (Call(DICT, tuple(args)), entries)) if args else entries
+    return Call(MERGE, (Call(ir.DICT, tuple(args)), entries)) if args else entries
 
 
 def spread(call: gast.Call) -> gast.Call:

@@ -21,7 +21,7 @@ from .. import ir
 from ..runtime.iterators import require_again
 from ..runtime.records import attribute_of
 from .nested import Closure, Walrus
-from .operands import NOT, is_arithmetic, is_comparison, is_constant, is_shape_query
+from .operands import is_arithmetic, is_comparison, is_constant, is_shape_query
 from .owners import is_operation, module_of
 from .primal import stores
 
@@ -37,7 +37,7 @@ _CONSUMERS = {
     id(itertools.combinations_with_replacement): _FIRST,
 }
 _FILLED = ("extend", "update")  # methods that do the same
-_SIDE_BY_SIDE = (ir.Ref("enumerate", enumerate), ir.Ref("zip", zip))
+_SIDE_BY_SIDE = (ir.Ref("enumerate", enumerate), ir.ZIP)
 # The iterators that are through with all that they go through when the last item is taken of them,
 # and the places of that.
 _GOING_THROUGH = {
@@ -266,12 +266,12 @@ def mapped(
         star = ir.Opaque(f"*{items[0]}", items[:1], variables[:1])
         element = ir.Call(args[0], (star,), (), code.at)
     elif any(fn.obj is known for known in _FILTERS):
-        test = variables[0] if args[0] in (_NONE, ir.Ref("bool", bool)) else element
-        kept = test if fn.obj is filter else ir.Call(NOT, (test,), (), code.at)
+        test = variables[0] if args[0] in (_NONE, ir.BOOL) else element
+        kept = test if fn.obj is filter else ir.Call(ir.NOT, (test,), (), code.at)
         clause = Clause(items[0], args[1], (kept,))
         element = variables[0]
     elif len(args) > 2:
-        clause = Clause(items, ir.Call(ir.Ref("zip", zip), args[1:], (), code.at), ())
+        clause = Clause(items, ir.Call(ir.ZIP, args[1:], (), code.at), ())
     return Comprehension(*parts, "generator", element, None, (clause,))
 
 
@@ -296,7 +296,7 @@ def may_be_none(bound: ir.Expr) -> bool:
 
 def _or_none(bound: ir.Expr, default: int) -> ir.Expr:
     """A bound that may be None, which stands for the default."""
-    absent = ir.Call(ir.Ref("is", operator.is_), (bound, _NONE))
+    absent = ir.Call(ir.IS, (bound, _NONE))
     return ir.Lazy("if", (absent, ir.Const(default), bound))
 
 
@@ -315,14 +315,14 @@ def _sliced(args: tuple[ir.Expr, ...], code: ir.Opaque) -> ir.Expr:
     count: ir.Expr = ir.Var(number)
     tests: list[ir.Expr] = []
     if start != _NONE:
-        tests.append(ir.Call(ir.Ref(">=", operator.ge), (count, start), (), code.at))
-        count = ir.Call(ir.Ref("-", operator.sub), (count, start), (), code.at)
+        tests.append(ir.Call(ir.AT_LEAST, (count, start), (), code.at))
+        count = ir.Call(ir.SUB, (count, start), (), code.at)
     if step != _NONE:
         left = ir.Call(ir.Ref("%", operator.mod), (count, step), (), code.at)
-        tests.append(ir.Call(ir.Ref("==", operator.eq), (left, ir.Const(0)), (), code.at))
+        tests.append(ir.Call(ir.EQUAL, (left, ir.Const(0)), (), code.at))
     counted, through = _SIDE_BY_SIDE[0], args[:1]
     if stop != _NONE:
-        counted, through = _SIDE_BY_SIDE[1], (ir.Call(ir.Ref("range", range), (stop,)), items)
+        counted, through = _SIDE_BY_SIDE[1], (ir.Call(ir.RANGE, (stop,)), items)
     clause = Clause((number, item), ir.Call(counted, through, (), code.at), tuple(tests))
     parts = (code.text, code.names, code.values, code.refs, code.at)
     return Comprehension(*parts, "generator", ir.Var(item), None, (clause,))
@@ -422,10 +422,10 @@ def _turns_in_steps(
     first: list[ir.Stmt] = []
     for turn, number, items in zip(later, counts, listed, strict=True):
         source = turn.clause.iter
-        lines = [(items, ir.Call(ir.Ref("list", list), (source,)))]
+        lines = [(items, ir.Call(ir.LIST, (source,)))]
         # (What has no end, as an `itertools.count()` with a name, has no length, either.)
         counted = items if isinstance(source, ir.Call) else source
-        length = ir.Call(ir.Ref("len", len), (counted,))
+        length = ir.Call(ir.LEN, (counted,))
         lines.insert(int(counted is items), (number, length))
         first += [ir.Assign(name.name, value, origin) for name, value in lines]
     made: list[ir.Stmt] = []
@@ -440,10 +440,10 @@ def _turns_in_steps(
         if n == at or (n < len(turns) - 1 and _may_write(turn)):
             asked = next(filter(lambda m: _may_write(turns[m]), range(n + 1, len(turns))), None)
             count = _least(counts[n - at : None if asked is None else asked - at])
-            steps.append((tuple(made), ir.Call(ir.Ref("<", operator.lt), (i, count))))
+            steps.append((tuple(made), ir.Call(ir.LESS, (i, count))))
             made = []
-    most = ir.Call(ir.Ref("+", operator.add), (_least(counts), ir.Const(1)))
-    ranges = ir.Call(ir.Ref("range", range), (most,))
+    most = ir.Call(ir.ADD, (_least(counts), ir.Const(1)))
+    ranges = ir.Call(ir.RANGE, (most,))
     clauses = [turn.clause for turn in turns[: at + 1]]
     again = ir.Call(_SIDE_BY_SIDE[1], (ranges, *(clause.iter for clause in clauses)))
     clause = Clause((i.name, *(clause.target for clause in clauses)), again, ())
@@ -477,9 +477,9 @@ def items_left(place: ir.Index) -> Comprehension:
     """
     names = tuple(sorted(ir.names_in(place)))
     number, item = ("_" * (1 + max(map(len, names), default=0)) + own for own in ("n", "item"))
-    length = ir.Call(ir.Ref("len", len), (place.base,))
-    gone = ir.Index(ir.Call(ir.Ref("range", range), (length,)), place.key)
-    test = ir.Call(NOT, (ir.Call(ir.Ref("in", operator.contains), (ir.Var(number), gone)),))
+    length = ir.Call(ir.LEN, (place.base,))
+    gone = ir.Index(ir.Call(ir.RANGE, (length,)), place.key)
+    test = ir.Call(ir.NOT, (ir.Call(ir.IN, (ir.Var(number), gone)),))
     clause = Clause((number, item), ir.Call(_SIDE_BY_SIDE[0], (place.base,)), (test,))
     code = (names, tuple(map(ir.Var, names)), (), place.at, "list")
     return Comprehension("items", *code, ir.Var(item), None, (clause,))
@@ -721,7 +721,6 @@ def _only_reads(clause: Clause) -> bool:
 # Calls that take from what they go through until they have one value: `functools.reduce`, and
 # `next` of a generator expression.
 
-_LEN = ir.Ref("len", len)
 _AGAIN = ir.Ref("require_again", require_again)
 _STOPS = ir.Ref("StopIteration", StopIteration)
 
@@ -756,7 +755,7 @@ def listed(call: ir.Call) -> ir.Call:
     ones are found by their places; what Python's own functions give is gone through so, too."""
     match call:
         case ir.Call(fn=ir.Ref(obj=functools.reduce), args=(f, items)) if not _has_places(items):
-            return replace(call, args=(f, ir.Call(_LIST, (items,), (), call.at)))
+            return replace(call, args=(f, ir.Call(ir.LIST, (items,), (), call.at)))
     return call
 
 
@@ -769,7 +768,6 @@ def _has_places(items: ir.Expr) -> bool:
     return isinstance(items, Comprehension)
 
 
-_LIST = ir.Ref("list", list)
 _IN_ORDER = (list, tuple, map, filter, zip, enumerate, reversed, sorted, range)
 
 
@@ -804,7 +802,7 @@ def _searching(call: ir.Call, items: Comprehension) -> ir.Call:
     if call.fn not in _SEARCHING:
         return call
     found, clause = call.fn == _SEARCHING[0], items.clauses[0]
-    test = items.element if found else ir.Call(NOT, (items.element,), (), call.at)
+    test = items.element if found else ir.Call(ir.NOT, (items.element,), (), call.at)
     clause = replace(clause, tests=(*clause.tests, test))
     items = replace(items, element=ir.Const(found), clauses=(clause,))
     return replace(call, args=(items, ir.Const(not found)))
@@ -836,7 +834,7 @@ def _first(call: ir.Call, name: str, variable: Callable[[str], str], origin: ir.
     if not flag:
         return (ir.Assign(name, default[0], origin), *loop)
     stop = stops(origin)
-    missing: ir.Expr = ir.Call(NOT, (ir.Var(flag),))
+    missing: ir.Expr = ir.Call(ir.NOT, (ir.Var(flag),))
     return (ir.Assign(flag, ir.Const(False), origin), *loop, ir.If(missing, (stop,), (), origin))
 
 
@@ -868,14 +866,14 @@ def _at_once(
     stop = stops(origin)
     first = ir.Index(ir.Var(items), ir.Const(0), origin.place)
     taken = (ir.Assign(clause.target, first, origin), ir.Assign(name, item, origin))
-    every = ir.Call(ir.Ref("list", list), (through,), (), origin.place)
+    every = ir.Call(ir.LIST, (through,), (), origin.place)
     listed = ir.Assign(items, every, origin)
-    length = ir.Call(_LEN, (ir.Var(items),))
-    some: ir.Expr = ir.Call(ir.Ref(">", operator.gt), (length, ir.Const(0)))
+    length = ir.Call(ir.LEN, (ir.Var(items),))
+    some: ir.Expr = ir.Call(ir.GREATER, (length, ir.Const(0)))
     if default:
         other = ir.If(some, taken, (ir.Assign(name, default[0], origin),), origin)
         return (*before, listed, other)
-    return (*before, listed, ir.If(ir.Call(NOT, (some,)), (stop,), (), origin), *taken)
+    return (*before, listed, ir.If(ir.Call(ir.NOT, (some,)), (stop,), (), origin), *taken)
 
 
 def _gives_items_again(expr: ir.Expr) -> bool:

@@ -14,6 +14,9 @@ import gast
 
 from ..errors import Place, UnsupportedError
 from ..ir import (
+    IN,
+    NOT,
+    TYPE,
     Attribute,
     Call,
     Const,
@@ -50,7 +53,7 @@ from .abbreviations import (
 from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .cuts import Spot, cuts_made
 from .nested import Chain, Closure, Refused, Walrus
-from .operands import BINARY, COMPARE, IN, NOT, UNARY, is_repeatable
+from .operands import BINARY, COMPARE, UNARY, is_repeatable
 from .resolve import is_namespace, live_attribute, similar_name
 from .survey import parameter_names
 
@@ -448,7 +451,7 @@ def _is_number(expr: Expr) -> bool:
 
 
 # Attributes that every object has, and what gives them.
-_ASKED_OF_ALL = {"__class__": Ref("type", type), "__dict__": Ref("vars", vars)}
+_ASKED_OF_ALL = {"__class__": TYPE, "__dict__": Ref("vars", vars)}
 _GOING_THROUGH = (
     *(next, zip, enumerate, map, filter, list, tuple, set, sum, min, max, sorted, any, all),
 )

@@ -23,7 +23,6 @@ import copy
 import inspect
 import itertools
 import math
-import operator
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -241,7 +240,6 @@ def filled_list(
 # ------------------------------------------------------------------------- loops through a call
 
 
-_NOT = Ref("not", operator.not_)
 _ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
@@ -275,7 +273,7 @@ class Beside:
 
     def counting(self, count: ir.Var, start: Expr, origin: Origin) -> Beside:
         """The same with a number for each item."""
-        more = ir.Update(count, Ref("+=", operator.iadd), Const(1), origin)
+        more = ir.Update(count, ir.IADD, Const(1), origin)
         first = (*self.first, Assign(count.name, start, origin))
         return replace(self, first=first, counted=(*self.counted, more))
 
@@ -309,8 +307,8 @@ def _zipped(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | No
             parts.append(None)
             continue
         items = ir.Var(names.fresh("column"))
-        first.append(Assign(items.name, Call(Ref("list", list), (column,)), origin))
-        ends.append(_reached(count, Call(Ref("len", len), (items,))))
+        first.append(Assign(items.name, Call(ir.LIST, (column,)), origin))
+        ends.append(_reached(count, Call(ir.LEN, (items,))))
         parts.append(ir.Index(items, count))
 
     def item(value: Expr) -> Expr:
@@ -344,7 +342,7 @@ def _sliced(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside | No
     made = made.counting(count, Const(0), origin)
     if begin in (Const(None), Const(0)):
         return made
-    early = _if_given(begin, Call(Ref("<", operator.lt), (count, begin)))
+    early = _if_given(begin, Call(ir.LESS, (count, begin)))
     skipped: list[Any] = [*made.counted, ir.Continue(origin)]
     passed = (If(early, tuple(skipped), (), origin),)
     return replace(made, ended=lambda value: (*within.ended(value), *passed))
@@ -359,7 +357,7 @@ def _taken_while(args: tuple[Expr, ...], names: Names, origin: Origin) -> Beside
         within = replace(within, first=(*within.first, Assign(test.name, args[0], origin)))
 
     def ended(value: Expr) -> Block:
-        fails = Call(_NOT, (Call(test, (within.item(value),)),))
+        fails = Call(ir.NOT, (Call(test, (within.item(value),)),))
         return (*within.ended(value), If(fails, (ir.Break(origin),), (), origin))
 
     return replace(within, ended=ended)
@@ -377,11 +375,11 @@ def _if_given(bound: Expr, test: Expr) -> Expr:
     """A test of a bound that may be None, which stands for none."""
     if not may_be_none(bound):
         return test
-    return ir.Lazy("and", (Call(Ref("is not", operator.is_not), (bound, Const(None))), test))
+    return ir.Lazy("and", (Call(ir.IS_NOT, (bound, Const(None))), test))
 
 
 def _reached(count: Expr, length: Expr) -> Expr:
-    return Call(Ref(">=", operator.ge), (count, length))
+    return Call(ir.AT_LEAST, (count, length))
 
 
 def gives_generated(expr: Expr) -> bool:

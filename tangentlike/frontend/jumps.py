@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import ir
 from ..ir.names import Names
-from .operands import NOT, is_repeatable
+from .operands import is_repeatable
 
 _FLAGS: dict[type[Any], str] = {ir.Return: "returned", ir.Break: "stopped", ir.Continue: "skipped"}
 
@@ -270,9 +270,9 @@ def _only_else(stmt: ir.If, orelse: ir.Block) -> ir.Block:
 def negated(test: ir.Expr) -> ir.Expr:
     """The opposite of a test, without a double `not`."""
     match test:
-        case ir.Call(fn=fn, args=(inner,)) if fn == NOT:
+        case ir.Call(fn=fn, args=(inner,)) if fn == ir.NOT:
             return inner
-    return ir.Call(NOT, (test,))
+    return ir.Call(ir.NOT, (test,))
 
 
 def _closed(loop: ir.For | ir.While, body: ir.Block) -> list[Any]:

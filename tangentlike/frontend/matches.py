@@ -12,7 +12,6 @@ Which case is taken is control flow: it is decided by values and never different
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,23 +23,22 @@ from ..errors import UnsupportedError
 from ..ir.names import Names
 from ..runtime.records import attribute_of
 from .expressions import Reader
-from .operands import COMPARE, IN, NOT
+from .operands import COMPARE
 
 # Classes of which the one positional pattern means the subject itself (PEP 634).
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 _ISINSTANCE, _LEN, _LIST = (
     ir.Ref("isinstance", isinstance),
-    ir.Ref("len", len),
-    ir.Ref("list", list),
+    ir.LEN,
+    ir.LIST,
 )
-_HASATTR = ir.Ref("hasattr", hasattr)
 _SEQUENCE, _MAPPING = (
     ir.Ref("is_sequence", runtime.is_sequence),
     ir.Ref("is_mapping", runtime.is_mapping),
 )
 _REST = ir.Ref("other_entries", runtime.other_entries)
-_AT_LEAST, _SAME = ir.Ref(">=", operator.ge), COMPARE[gast.Eq]
+_AT_LEAST, _SAME = ir.AT_LEAST, COMPARE[gast.Eq]
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ class Patterns:
         found = Matched((ir.Call(_MAPPING, (subject,)),))
         for key_node, part in zip(node.keys, node.patterns, strict=True):
             key = self.reader.read(key_node)
-            found += Matched((ir.Call(IN, (key, subject)),))
+            found += Matched((ir.Call(ir.IN, (key, subject)),))
             found += self.read(part, ir.Index(subject, key))
         if node.rest:
             keys = ir.Display("tuple", tuple(map(self.reader.read, node.keys)))
@@ -141,7 +139,7 @@ class Patterns:
         parts += zip(node.kwd_attrs, node.kwd_patterns, strict=True)
         for name, part in parts:
             if name not in names:
-                found += Matched((ir.Call(_HASATTR, (subject, ir.Const(name))),))
+                found += Matched((ir.Call(ir.HASATTR, (subject, ir.Const(name))),))
             found += self.read(part, ir.Attribute(subject, name, self.reader.at(node)))
         return found
 
@@ -224,7 +222,7 @@ def _branch(
     if test == ir.Const(True):
         return [*body]
     if not body and orelse:
-        return [ir.If(ir.Call(NOT, (test,)), tuple(orelse), (), origin)]
+        return [ir.If(ir.Call(ir.NOT, (test,)), tuple(orelse), (), origin)]
     return [ir.If(test, tuple(body), tuple(orelse), origin)]
 
 

@@ -12,7 +12,6 @@ from typing import Any, Union
 
 from .. import ir
 from ..ir import Attribute, Call, Continue, Expr, Index, Opaque, Origin, Var
-from .operands import IN, NOT
 
 Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
 
@@ -98,8 +97,8 @@ class Chain(Opaque):
     def test(self, number: int, a: Expr, b: Expr) -> Expr:
         """The comparison of that number, of these operands."""
         operator = self.operators[number]
-        if operator == NOT:  # (`a not in b`)
-            return Call(NOT, (Call(IN, (a, b), (), self.at),), (), self.at)
+        if operator == ir.NOT:  # (`a not in b`)
+            return Call(ir.NOT, (Call(ir.IN, (a, b), (), self.at),), (), self.at)
         return Call(operator, (a, b), (), self.at)
 
 

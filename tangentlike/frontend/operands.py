@@ -194,18 +194,18 @@ _WRITERS = frozenset(
 # --------------------------------------------------------------------------------------------------
 # Python's operators as the operations they are: one table from syntax to `Ref`.
 #
-# `a * b` is `Call(Ref("*", operator.mul), (a, b))`; a rule for `operator.mul` needs to know nothing
+# `a * b` is `Call(ir.MUL, (a, b))`; a rule for `operator.mul` needs to know nothing
 # of syntax trees.
 
 BINARY: dict[type[Any], Ref] = {
-    gast.Add: Ref("+", operator.add),
-    gast.Sub: Ref("-", operator.sub),
-    gast.Mult: Ref("*", operator.mul),
-    gast.Div: Ref("/", operator.truediv),
+    gast.Add: ir.ADD,
+    gast.Sub: ir.SUB,
+    gast.Mult: ir.MUL,
+    gast.Div: ir.DIV,
     gast.FloorDiv: Ref("//", operator.floordiv),
     gast.Mod: Ref("%", operator.mod),
-    gast.Pow: Ref("**", operator.pow),
-    gast.MatMult: Ref("@", operator.matmul),
+    gast.Pow: ir.POW,
+    gast.MatMult: ir.MATMUL,
     gast.LShift: Ref("<<", operator.lshift),
     gast.RShift: Ref(">>", operator.rshift),
     gast.BitAnd: Ref("&", operator.and_),
@@ -219,33 +219,30 @@ UPDATE: dict[type[Any], Ref] = {
     for node, ref in BINARY.items()
 }
 
-NOT = Ref("not", operator.not_)
-NEGATIVE = Ref("-", operator.neg)
 
 UNARY: dict[type[Any], Ref] = {
-    gast.USub: NEGATIVE,
+    gast.USub: ir.NEG,
     gast.UAdd: Ref("+", operator.pos),
     gast.Invert: Ref("~", operator.invert),
-    gast.Not: NOT,
+    gast.Not: ir.NOT,
 }
 
-IN = Ref("in", operator.contains)
 
 COMPARE: dict[type[Any], Ref] = {
-    gast.Eq: Ref("==", operator.eq),
+    gast.Eq: ir.EQUAL,
     gast.NotEq: Ref("!=", operator.ne),
-    gast.Lt: Ref("<", operator.lt),
+    gast.Lt: ir.LESS,
     gast.LtE: Ref("<=", operator.le),
-    gast.Gt: Ref(">", operator.gt),
-    gast.GtE: Ref(">=", operator.ge),
-    gast.Is: Ref("is", operator.is_),
-    gast.IsNot: Ref("is not", operator.is_not),
-    gast.In: IN,
+    gast.Gt: ir.GREATER,
+    gast.GtE: ir.AT_LEAST,
+    gast.Is: ir.IS,
+    gast.IsNot: ir.IS_NOT,
+    gast.In: ir.IN,
     # gast.NotIn has no function of its own: it is read as `not (a in b)`.
 }
 
-_ARITHMETIC = frozenset(ref.key for ref in (*BINARY.values(), *UNARY.values())) - {NOT.key}
-_TRUTH = frozenset(ref.key for ref in COMPARE.values()) | {NOT.key}
+_ARITHMETIC = frozenset(ref.key for ref in (*BINARY.values(), *UNARY.values())) - {ir.NOT.key}
+_TRUTH = frozenset(ref.key for ref in COMPARE.values()) | {ir.NOT.key}
 
 
 def is_arithmetic(fn: object) -> bool:

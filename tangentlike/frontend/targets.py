@@ -132,7 +132,7 @@ def _bind_starred(
         rest: ir.Expr = ir.Display("list", value.items[before:end])
         items = (*value.items[:before], rest, *value.items[end:])
     else:
-        whole = _named(ir.Call(ir.Ref("list", list), (value,)), origin, names, made)
+        whole = _named(ir.Call(ir.LIST, (value,)), origin, names, made)
         first = [ir.Index(whole, ir.Const(number)) for number in range(before)]
         # What follows is counted within the tail, so that too few values are an error here too.
         tail = whole

@@ -2,5 +2,6 @@
 of analyses and passes: `visitor`, `rewrite`, `dataflow`, `index`, `facts`."""
 
 from .nodes import *  # noqa: F403
+from .operations import *  # noqa: F403
 from .rewrite import *  # noqa: F403
 from .visitor import *  # noqa: F403

@@ -29,7 +29,6 @@ from .recursion import tapes_in_lists
 from .short_arrays import short_arrays_as_loops
 from .stacks import stacks_as_arrays
 
-_MATMUL = ir.Ref("@", operator.matmul)
 _TESTS = frozenset(
     (operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt, operator.not_)
 )
@@ -134,7 +133,7 @@ def _call(
     from . import functions
 
     if obj is np.matmul and len(args) == 2 and not kwargs:
-        return dataclasses.replace(call, fn=_MATMUL)
+        return dataclasses.replace(call, fn=ir.MATMUL)
     if obj is np.heaviside and len(args) == 2 and not kwargs:
         return dataclasses.replace(call, fn=ir.Ref("heaviside", functions.heaviside))
     if obj == np.add.at:

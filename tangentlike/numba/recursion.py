@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -28,7 +27,6 @@ from .short_arrays import compiled_kind, compiled_kinds
 
 _NUMBERS: Mapping[str, object] = {"float": 0.0, "int": 0, "bool": False, "complex": 0j}
 _DTYPES = {"float": (), "int": ("int64",), "bool": ("bool_",), "complex": ("complex128",)}
-_SUB = ir.Ref("-", operator.sub)
 
 
 def tapes_in_lists(
@@ -222,7 +220,7 @@ class _Group:
         assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
         result, tape = end.value.items
         tapes = ir.Var(pair.tapes)
-        place = ir.Call(_SUB, (ir.Call(ir.Ref("len", len), (tapes,)), ir.Const(1)))
+        place = ir.Call(ir.SUB, (ir.Call(ir.LEN, (tapes,)), ir.Const(1)))
         block = _typed(tuple(rest), taped_names(pair.fwd) or (), self._samples(pair.fwd))
         put = ir.Do(ir.Call(ir.Attribute(tapes, "append"), (tape,)), end.origin)
         returned = ir.Return(ir.Display("tuple", (result, place)), end.origin)

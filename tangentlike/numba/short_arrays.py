@@ -27,7 +27,7 @@ from ..ir.kind import FLOAT, MOST_EXACT, Kind
 from ..ir.names import Names
 from ..rules.book import RuleBook
 
-_IADD, _MUL = ir.Ref("+=", operator.iadd), ir.Ref("*", operator.mul)
+_IADD, _MUL = ir.IADD, ir.MUL
 _CHEAP = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos)
 _WHOLE = ir.Slice()
 
@@ -595,7 +595,7 @@ class _Loops(ir.Rewriter):
 
 
 def _range(size: int) -> ir.Expr:
-    return ir.Call(ir.Ref("range", range), (ir.Const(size),))
+    return ir.Call(ir.RANGE, (ir.Const(size),))
 
 
 def _is_product_sum(expr: ir.Expr) -> bool:

@@ -407,7 +407,7 @@ def _unpacks(stmt: ir.Stmt, stack: str, count: int) -> bool:
 # --------------------------------------------------------------------------------------------------
 # The rounds of loops.
 
-_ADD, _SUB = ir.Ref("+", operator.add), ir.Ref("-", operator.sub)
+_ADD, _SUB = ir.ADD, ir.SUB
 _SIZES = (operator.add, operator.sub, operator.mul, operator.floordiv, min, max)
 
 

@@ -21,7 +21,7 @@ from ..ir.index import all_names
 from ..ir.kind import FLOAT, Kind
 from ..ir.names import Names
 
-_ADD, _IADD = ir.Ref("+", operator.add), ir.Ref("+=", operator.iadd)
+_ADD, _IADD = ir.ADD, ir.IADD
 _S = TypeVar("_S", bound=ir.Stmt)
 _Values = Union[ir.Expr, tuple["_Values", ...]]  # of the items of a tuple, of tuples in it
 

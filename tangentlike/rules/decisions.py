@@ -313,7 +313,7 @@ def negative(expr: ir.Expr) -> ir.Expr:
     match expr:
         case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
             return inner
-    return ir.Call(ir.Ref("-", operator.neg), (expr,))
+    return ir.Call(ir.NEG, (expr,))
 
 
 def expression(node: ast.expr, lookup: Lookup) -> ir.Expr:

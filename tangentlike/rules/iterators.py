@@ -17,7 +17,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import operator
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +38,6 @@ from ..frontend.generators import (
 )
 from ..frontend.lower import Lowered, gathering, instead
 from ..frontend.naming import names_of
-from ..frontend.operands import NOT
 from ..frontend.owners import mark_of
 from ..frontend.webs import split_names
 from ..ir.facts import fact
@@ -156,7 +154,7 @@ def _all_items(stmt: ir.Assign, desugaring: _Desugaring, made: set[str]) -> ir.I
     call = stmt.value
     assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
     if _of_iter(stmt):
-        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Ref("list", list)))
+        return dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.LIST))
     if _is_header(call):
         return instead(stmt, gathering(call), desugaring.names, made, "np", taken=call)
     desugared = _desugared(call)
@@ -207,11 +205,11 @@ def _inside(block: ir.Block) -> frozenset[str]:
 def _taking(stmt: ir.Stmt, name: str, names: Names) -> ir.Instead:
     """What a statement takes of an iterator, taken of the list of what is left."""
     own, origin = ir.Var(name), stmt.origin
-    length = ir.Call(ir.Ref("len", len), (own,))
+    length = ir.Call(ir.LEN, (own,))
     first = ir.Call(ir.Attribute(own, "pop"), (ir.Const(0),), (), origin.place)
     clear = ir.Do(ir.Call(ir.Attribute(own, "clear"), ()), origin)
-    some: ir.Expr = ir.Call(ir.Ref(">", operator.gt), (length, ir.Const(0)))
-    stop = ir.If(ir.Call(NOT, (some,)), (stops(origin),), (), origin)
+    some: ir.Expr = ir.Call(ir.GREATER, (length, ir.Const(0)))
+    stop = ir.If(ir.Call(ir.NOT, (some,)), (stops(origin),), (), origin)
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(obj=builtins.next), args=(_,))):
             return (stop, dataclasses.replace(stmt, value=first))
@@ -232,7 +230,7 @@ def _taking(stmt: ir.Stmt, name: str, names: Names) -> ir.Instead:
             if isinstance(target, str):
                 whole = ir.Display("tuple", tuple(map(ir.Var, items)))
                 inside.append(ir.Assign(target, whole, origin))
-            enough = ir.Call(ir.Ref(">=", operator.ge), (length, ir.Const(len(columns))))
+            enough = ir.Call(ir.AT_LEAST, (length, ir.Const(len(columns))))
             return (ir.While(enough, (*inside, *body), origin), clear)
     return (stmt, clear)
 
@@ -474,7 +472,7 @@ class _Desugaring:
         """`for a, b in pairs` as `for a, b in zip(x, y)`, after what is as long as `y`."""
         match stmt:
             case ir.For(target, ir.Var(name), body) if name in self.steps:
-                following = ir.Call(ir.Ref("+", operator.add), (ir.Var(name), self.steps[name]))
+                following = ir.Call(ir.ADD, (ir.Var(name), self.steps[name]))
                 first = (ir.Assign(target, ir.Var(name), stmt.origin),)
                 first += (ir.Assign(name, following, stmt.origin),)
                 return ir.While(ir.Const(True), (*first, *body), stmt.origin)
@@ -606,7 +604,7 @@ class _Desugaring:
     def _as_items(self, stmt: ir.Assign, call: ir.Call, unpacked: bool) -> tuple[ir.Stmt, ...]:
         """A statement that binds what a call yields, with a list of that."""
         made = self.names.fresh("generator")
-        whole: ir.Expr = ir.Call(ir.Ref("list", list), (ir.Var(made),))
+        whole: ir.Expr = ir.Call(ir.LIST, (ir.Var(made),))
         first: tuple[ir.Stmt, ...] = (ir.Assign(made, call, stmt.origin),)
         if unpacked:
             every = self.names.fresh("items")

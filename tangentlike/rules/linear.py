@@ -24,7 +24,6 @@ from .decisions import OPERATIONS, binary, negative
 from .twins import mirrored, module_function
 
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
-NEG = ir.Ref("-", operator.neg)
 
 
 class Substitution:
@@ -208,7 +207,7 @@ def conjugate(expr: ir.Expr, conj: ir.Ref) -> ir.Expr:
         case ir.Const(complex() as value) if value.real or value.imag < 0:
             return ir.Const(complex(value.real or 0.0, -value.imag))
         case ir.Const(complex()):  # (Python writes -1j)
-            return ir.Call(NEG, (expr,))
+            return ir.Call(ir.NEG, (expr,))
         case ir.Const():
             return expr
         case ir.Call(fn=ir.Ref(text="+" | "-"), args=(ir.Const() as a, ir.Const() as b)):

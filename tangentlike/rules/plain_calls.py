@@ -211,7 +211,7 @@ def dispatch_desugared(lowered: Lowered) -> Lowered:
             yield stmt
             return
         assert isinstance(stmt, ir.Assign) and isinstance(call.fn, ir.Ref)
-        kind = ir.Call(ir.Ref("type", type), call.args[:1], at=call.at)
+        kind = ir.Call(ir.TYPE, call.args[:1], at=call.at)
         asked = ir.Attribute(call.fn, "dispatch", call.at)
         of_type, name = names.fresh("of_type"), names.fresh("dispatched")
         made.update((of_type, name))
@@ -276,12 +276,12 @@ def entries_desugared(lowered: Lowered) -> Lowered:
             assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
             array, at = stmt.value.args[0], stmt.origin.place
             index, places, entries = fresh("ndindex"), fresh("places"), fresh("entries")
-            walks[name] = ir.Call(ir.Ref("zip", zip), (ir.Var(places), ir.Var(entries)), at=at)
+            walks[name] = ir.Call(ir.ZIP, (ir.Var(places), ir.Var(entries)), at=at)
             shape = ir.Attribute(array, "shape", at)
             walk = ir.Call(ir.Ref(f"{alias}.ndindex", np.ndindex), (shape,), at=at)
             steps = {
                 index: walk,
-                places: ir.Call(ir.Ref("list", list), (ir.Var(index),), at=at),
+                places: ir.Call(ir.LIST, (ir.Var(index),), at=at),
                 entries: ir.Attribute(array, "flat", at),
             }
             return tuple(ir.Assign(n, value, stmt.origin) for n, value in steps.items())

@@ -118,7 +118,7 @@ def float_(y, x=0.0):
 
 def _list(call: ir.Call, kind_of: KindOf) -> Kind:
     kind = kind_of(call.args[0]) if call.args else UNKNOWN
-    form = "tuple" if call.fn == ir.Ref("tuple", tuple) else "list"
+    form = "tuple" if call.fn == ir.TUPLE else "list"
     if kind.form not in ("list", "tuple") and not kind.is_view:
         return Kind(form)
     return Kind(form, items=kind.items if form == "tuple" else None, item=kind.item)

@@ -22,7 +22,7 @@ from ...analysis.structure import structure
 from ...errors import InternalError, UnsupportedError
 from ...ir.kind import BOOL, INT, OTHER, Kind
 from ...runtime import schedules
-from ..context import ADD, LEN, REVERSED, Context
+from ..context import Context
 from ..normalize.iterators import gone_through
 from ..reverse.adjoints import Adjoints
 from ..reverse.pairs import free_names, unpack_tape
@@ -326,14 +326,14 @@ class LoopPair(Maker):
             raise InternalError("reverse", "a checkpointed loop has no state")
         self.kept = self.fresh("kept", Kind("list", item=INT))
         rounds, limit = ir.Var(self.rounds), self.options["snapshots"]
-        count = ir.Call(LEN, (ir.Var(self.kept),))
+        count = ir.Call(ir.LEN, (ir.Var(self.kept),))
         origin = self.origin("save")
         keep = [*self._push("save"), self._call_of(self.kept, "append", rounds)]
         body: tuple[ir.Stmt, ...] = (
             ir.If(_compared("==", count, limit), self._given_up(limit), (), origin),
             ir.If(_compared("<", count, limit), tuple(keep), (), origin),
             self.assign(self.start, rounds, "primal"),
-            self.assign(self.rounds, ir.Call(ADD, (rounds, ir.Const(1))), "primal"),
+            self.assign(self.rounds, ir.Call(ir.ADD, (rounds, ir.Const(1))), "primal"),
             self.assign(self.stop, rounds, "primal"),
             self._run("primal"),
         )
@@ -376,7 +376,7 @@ class LoopPair(Maker):
     def _last_first(self) -> ir.Stmt:
         """Where each stretch is reversed as a whole: the stretches backwards."""
         parts = ir.Call(
-            REVERSED, (schedule_call("stretches", ir.Var(self.rounds), **self.options),)
+            ir.REVERSED, (schedule_call("stretches", ir.Var(self.rounds), **self.options),)
         )
         return ir.For((self.start, self.stop), parts, self._reversed(), self.origin("adjoint"))
 

@@ -25,7 +25,7 @@ from ...frontend.signatures import give_signature
 from ...ir.identity import ByIdentity
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
-from ..context import BINARY_OF, RANGE, operation
+from ..context import BINARY_OF, operation
 from ..loops import indexed, is_call, length
 
 Options = tuple[tuple[str, ir.Expr], ...]
@@ -175,7 +175,7 @@ class _Outlining(ir.Rewriter):
     ) -> Any:
         """The function of some rounds, its own checkpointed loops being calls again."""
         start, stop = self.names.fresh("start"), self.names.fresh("stop")
-        some = ir.Call(RANGE, (ir.Var(start), ir.Var(stop)))
+        some = ir.Call(ir.RANGE, (ir.Var(start), ir.Var(stop)))
         if isinstance(loop, ir.While):
             part = ir.For(self.names.fresh("_"), some, loop.body, loop.origin)
         elif is_call(loop.iter, range) and len(loop.iter.args) == 1:

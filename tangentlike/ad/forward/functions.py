@@ -249,8 +249,6 @@ class _WithTangents(ir.Rewriter):
 # --------------------------------------------------------------------------------------------------
 # Loops over active values run over values and tangents side by side.
 
-ZIP = ir.Ref("zip", zip)
-
 
 def loop_header(target: ir.Target, iterable: ir.Expr, state: Tangents) -> tuple[ir.Target, ir.Expr]:
     """Target and iterable of a loop, with tangents where the loop variables have one.
@@ -267,7 +265,7 @@ def loop_header(target: ir.Target, iterable: ir.Expr, state: Tangents) -> tuple[
             return (target[0], inner), ir.Call(iterable.fn, (items, *args[1:]), at=iterable.at)
         if obj is zip and isinstance(target, tuple) and len(target) == len(args):
             return _side_by_side(target, iterable, state)
-    both = ir.Call(ZIP, (iterable, _tangents_of(iterable, state)))
+    both = ir.Call(ir.ZIP, (iterable, _tangents_of(iterable, state)))
     return (target, state.target(target)), both
 
 
@@ -284,7 +282,7 @@ def _side_by_side(
             items.append(_tangents_of(arg, state))
         else:
             targets[position], items[position] = loop_header(part, arg, state)
-    return tuple(targets), ir.Call(ZIP, tuple(items), iterable.kwargs, iterable.at)
+    return tuple(targets), ir.Call(ir.ZIP, tuple(items), iterable.kwargs, iterable.at)
 
 
 def _active(target: ir.Target, state: Tangents) -> bool:

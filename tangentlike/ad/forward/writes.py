@@ -20,7 +20,7 @@ from ...errors import InternalError
 from ...frontend.owners import is_ours
 from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
-from ..context import IADD, operation
+from ..context import operation
 from ..normalize.shadow_calls import shadow_method
 from .assign import bound, is_user_call, mirrored_call, on_shadow, user_call
 from .state import Tangents
@@ -108,7 +108,7 @@ def _zero_items(items: ir.Expr, state: Tangents) -> ir.Expr:
     """The tangents of what is added to a list item by item: a range, a string, a set may be."""
     kind = state.kind_of(items)
     if kind.form not in ("list", "tuple", "array") or kind.dtype == "int":
-        items = ir.Call(ir.Ref("list", list), (items,))
+        items = ir.Call(ir.LIST, (items,))
     return state.zeros(items)
 
 
@@ -180,7 +180,7 @@ def _scaled_and_moved(
     origin = state.tangent_origin()
     lines.append(ir.Update(dot, IMUL, ir.Const(0.0) if factor is None else factor, origin))
     if term is not None:
-        lines.append(ir.Update(dot, IADD, ir.Var(name), origin))
+        lines.append(ir.Update(dot, ir.IADD, ir.Var(name), origin))
     return lines
 
 

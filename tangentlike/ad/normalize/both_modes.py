@@ -245,7 +245,7 @@ def _of_object(
         *before, last = unbound_call(stmt, call, context)
         assert isinstance(last, ir.Assign) and isinstance(last.value, ir.Call)
         return tuple(before), last.value
-    method = ir.Attribute(ir.Call(ir.Ref("type", type), (fn,)), "__call__")
+    method = ir.Attribute(ir.Call(ir.TYPE, (fn,)), "__call__")
     return (), dataclasses.replace(call, fn=method, args=(fn, *call.args))
 
 

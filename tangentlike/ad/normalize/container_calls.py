@@ -25,21 +25,18 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import operator
 from collections.abc import Collection, Iterator
 
 from ... import ir, runtime
 from ...analysis.constructors import is_replace
 from ...frontend.lower import gathering
-from ..context import LEN, Context
+from ..context import Context
 from ..specialize.function_values import is_partial, starred_name
 
-IN = ir.Ref("in", operator.contains)
-NOT = ir.Ref("not", operator.not_)
 _METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "update", "copy")
 _OF_RECORDS = ("_replace", "_asdict")
 _HEADERS = (zip, enumerate, reversed)
-_COPIES = {"list": ir.Ref("list", list), "dict": ir.Ref("dict", dict)}
+_COPIES = {"list": ir.LIST, "dict": ir.DICT}
 _ORDER = ir.Ref("sorting_order", runtime.sorting_order)
 _TAKE = ir.Ref("take_items", runtime.take_items)
 _COLUMNS = ir.Ref("columns", runtime.columns)
@@ -200,7 +197,7 @@ class _Normalizer(ir.Rewriter):
             if made is None and not ir.names_in(other) & self.varied:
                 return None
             made = made or [dataclasses.replace(stmt, value=plain)]
-            some = ir.Call(ir.Ref(">", operator.gt), (ir.Call(LEN, call.args), ir.Const(0)))
+            some = ir.Call(ir.GREATER, (ir.Call(ir.LEN, call.args), ir.Const(0)))
             otherwise = (dataclasses.replace(stmt, value=other),)
             return [ir.If(some, tuple(made), otherwise, stmt.origin)]
         if [word for word, _ in call.kwargs] != ["key"] or any(map(ir.is_starred, call.args)):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,7 +34,7 @@ from ...ir.dataflow import Displays
 from ...ir.kind import INT, NOTHING, UNKNOWN
 from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
-from ..context import IADD, Context
+from ..context import Context
 from ..loops import indexed, sources_of
 from .iterators import iterators_as_lists, keys_as_lists
 from .lengths import Changes, asks_its_length
@@ -72,7 +71,7 @@ class _Stores(ir.Rewriter):
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var() as base, "extend"), args=(items,))):
                 if {self.context.kind_of(e).form for e in (base, items)} == {"list"}:
-                    return [ir.Update(base, IADD, items, stmt.origin)]
+                    return [ir.Update(base, ir.IADD, items, stmt.origin)]
                 return [stmt]
             case ir.Do(value=ir.Call() as call):
                 return self._call(stmt, call, None) or [stmt]
@@ -222,7 +221,7 @@ class _Stores(ir.Rewriter):
         out = options.pop("out")
         plain = dataclasses.replace(call, kwargs=tuple(options.items()))
         stores = [*self._written_if_array(stmt, call), *(self._out(stmt, call, target) or ())]
-        none = ir.Call(ir.Ref("is", operator.is_), (out, ir.Const(None)), at=call.at)
+        none = ir.Call(ir.IS, (out, ir.Const(None)), at=call.at)
         made = dataclasses.replace(stmt, value=plain)
         return ir.If(none, (made,), tuple(stores), stmt.origin)
 
@@ -708,7 +707,7 @@ class _Normalizer(ir.Rewriter):
         key, at = stmt.target.key, stmt.origin.place
         if isinstance(key, ir.Slice):
             parts = (key.lower, key.upper, key.step)
-            key = ir.Call(ir.Ref("slice", slice), tuple(p or ir.Const(None) for p in parts))
+            key = ir.Call(ir.SLICE, tuple(p or ir.Const(None) for p in parts))
         text = "places = flat_places(key, a.shape)"
         if isinstance(stmt, ir.Update):
             first, *_ = made = self.context.instead(stmt, text, key=key, a=base)

@@ -101,7 +101,7 @@ def _refuse_changed(name: str, made: ir.Stmt, loop: ir.For, changes: Changes) ->
 def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:
     assert isinstance(stmt, ir.Assign)
     once = context.fresh(name, context.kinds[name])
-    again = ir.Call(ir.Ref("list", list), (ir.Var(once),))
+    again = ir.Call(ir.LIST, (ir.Var(once),))
     return [ir.Assign(once, stmt.value, stmt.origin), ir.Assign(name, again, stmt.origin)]
 
 
@@ -149,7 +149,7 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         for name in keyed(stmt) if isinstance(stmt, ir.For) else ():
             assert isinstance(stmt, ir.For)
-            listed = ir.Call(ir.Ref("list", list), (ir.Var(name),))
+            listed = ir.Call(ir.LIST, (ir.Var(name),))
             keys = context.fresh(f"{name}_keys", context.kind_of(listed), temporary=True)
             yield ir.Assign(keys, listed, stmt.origin)
             header = ir.substitute(stmt.iter, {name: ir.Var(keys)})

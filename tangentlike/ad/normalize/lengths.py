@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
 from collections.abc import Iterable
 
 from ... import ir
@@ -12,7 +11,7 @@ from ...analysis.memory import base_names, element
 from ...analysis.sharing import Sharing, changed_by_method, may_resize, owner
 from ...analysis.structure import Structure, structure
 from ...ir.kind import INT, UNKNOWN
-from ..context import LEN, Context
+from ..context import Context
 from ..loops import SIZED, by_position, is_call, rounds, sources_of
 
 
@@ -184,10 +183,10 @@ class _Asking:
         return ir.Var(items)
 
     def _backwards(self, target: ir.Target, whole: ir.Var) -> tuple[str, ir.Expr]:
-        origin, size = self.loop.origin, ir.Call(LEN, (whole,))
+        origin, size = self.loop.origin, ir.Call(ir.LEN, (whole,))
         count, place = (self.context.fresh(name, INT) for name in ("count", "place"))
         self.before.append(ir.Assign(count, size, origin))
-        there = ir.Call(ir.Ref("<", operator.lt), (ir.Var(place), size))
+        there = ir.Call(ir.LESS, (ir.Var(place), size))
         self.items.append((there, ir.Assign(target, ir.Index(whole, ir.Var(place)), origin)))
         return place, rounds(ir.Var(count))
 

@@ -34,7 +34,6 @@ from ..context import Context
 from ..loops import is_call
 
 _VIEWS = ("items", "values")
-_LIST = ir.Ref("list", list)
 
 
 @dataclass(frozen=True)
@@ -263,7 +262,7 @@ class _Normalizer(ir.Rewriter):
             self.context.temporary(f"{view.source.name}_keys"),
         )
         call = ir.Call(ir.Attribute(view.source, "keys"), (), at=origin.place)
-        ordered = ir.Ref("sorted", sorted) if view.is_sorted else _LIST
+        ordered = ir.Ref("sorted", sorted) if view.is_sorted else ir.LIST
         listed = ir.Call(ordered, (ir.Var(seen),), at=origin.place)
         return [ir.Assign(seen, call, origin), ir.Assign(keys, listed, origin)], ir.Var(keys)
 

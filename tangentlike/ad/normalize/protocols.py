@@ -49,7 +49,6 @@ _ANY = tuple(sorted({name for names in _OPERATORS.values() for name in (*names, 
 _OF_ITEMS = (operator.contains, operator.eq, operator.ne, str, repr, hash, sorting_order)
 _BY_ITEM = ("index", "count", "remove", "sort")
 _BY_KEY = ("get", "pop", "setdefault", "add", "discard")
-_BOOL = ir.Ref("bool", bool)
 
 # An operand, whether what it holds is asked, too, and which methods of its class may be called.
 Asked = tuple[ir.Expr, bool, tuple[str, ...]]
@@ -198,7 +197,7 @@ def by_name(expr: ir.Expr, writer: Callable[[ir.Expr, str], Any], truth: bool = 
     if not name:
         return expr
     call = ir.Call(ir.Attribute(base, name), given, (), getattr(expr, "at", None))
-    return ir.Call(_BOOL, (call,)) if name in ("__len__", "__contains__") else call
+    return ir.Call(ir.BOOL, (call,)) if name in ("__len__", "__contains__") else call
 
 
 def _named(expr: ir.Expr) -> tuple[ir.Expr | None, str, tuple[ir.Expr, ...]]:

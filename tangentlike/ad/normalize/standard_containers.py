@@ -57,7 +57,6 @@ _BOUNDED_DEQUES = {
     "appendleft": "item = [arg]; longer = item + q; q = longer[:limit]",
 }
 _MISSING_ENTRY = "\n    entry = missing(d, key)\n    d[key] = entry"
-_DICT = ir.Ref("dict", dict)
 _DEFAULTS: dict[Any, ir.Expr] = {
     list: ir.Display("list", ()),
     dict: ir.Display("dict", ()),
@@ -295,7 +294,7 @@ class _Normalizer(ir.Rewriter):
             keys = tuple(ir.Const(word) for word, _ in call.kwargs)
             entries = ir.Display("dict", tuple(value for _, value in call.kwargs), keys)
             return [dataclasses.replace(stmt, value=entries)]
-        return [dataclasses.replace(stmt, value=ir.Call(_DICT, args, call.kwargs, call.at))]
+        return [dataclasses.replace(stmt, value=ir.Call(ir.DICT, args, call.kwargs, call.at))]
 
     def deque(
         self, stmt: ir.Assign | ir.Do, method: str, container: _Container, **given: ir.Expr

@@ -20,12 +20,12 @@ from ...analysis.structure import Structure, structure
 from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
 from ...ir.kind import UNKNOWN
-from ..context import IADD, Context, operation
+from ..context import Context, operation
 from .both_modes import operands_as_arrays
 
 _CONTAINERS = ("list", "dict", "set", "unknown")
 _ANY_LENGTH = ("list", "tuple", "unknown")
-_OF_LISTS = {IADD.obj: "+", operator.imul: "*"}  # what joins and repeats them in place
+_OF_LISTS = {ir.IADD.obj: "+", operator.imul: "*"}  # what joins and repeats them in place
 
 
 def refuse_changed_containers(
@@ -53,7 +53,7 @@ def refuse_changed_containers(
         match stmt:
             case ir.Do(ir.Call(ir.Attribute(ir.Var() as xs, "extend"), args=(ir.Var() as ys,))):
                 if form == context.kind_of(ys).form == "list":
-                    yield from with_listed_items(ir.Update(xs, IADD, ys, stmt.origin), context)
+                    yield from with_listed_items(ir.Update(xs, ir.IADD, ys, stmt.origin), context)
                     return
             case ir.Update(target=ir.Var(updated)) if updated in varied:
                 yield from with_listed_items(stmt, context)
@@ -96,7 +96,7 @@ def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
     form, value = context.kind_of(stmt.value).form, stmt.value
     grown = context.kind_of(stmt.target).form if isinstance(stmt.target, ir.Var) else ""
     if grown == "dict" and stmt.op.obj is operator.ior and form in ("list", "tuple"):
-        return _with_value(stmt, ir.Ref("dict", dict), context)
+        return _with_value(stmt, ir.DICT, context)
     sign = _OF_LISTS.get(stmt.op.obj)
     if grown != "list" or sign is None:
         return [stmt]
@@ -116,7 +116,7 @@ def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
     if sign == "*":
         return [check, stmt]
     checks = () if form in ("list", "tuple", "dict") else (check,)
-    return [*checks, *_with_value(stmt, ir.Ref("list", list), context)]
+    return [*checks, *_with_value(stmt, ir.LIST, context)]
 
 
 def _with_value(stmt: ir.Update, made: ir.Ref, context: Context) -> list[ir.Stmt]:
@@ -147,7 +147,7 @@ def with_result(stmt: ir.Update, name: str, context: Context) -> list[ir.Stmt]:
     kinds = context.kind_of(stmt.target), context.kind_of(listed.value)
     made = ir.Assign(name, operation(listed), stmt.origin)
     asks = kinds[0].form in ("unknown", "value") and kinds[1].form == "tuple"
-    if stmt.op.obj is not IADD.obj or not asks:
+    if stmt.op.obj is not ir.IADD.obj or not asks:
         return [*before, made]
     found = context.instead(made, _ADDED, old=stmt.target, items=listed.value)
     context.kinds[name] = UNKNOWN

@@ -25,7 +25,7 @@ from ...frontend.owners import is_numerical, is_ours
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.index_kinds import key_parts
 from ...runtime.records import attribute_of
-from ..context import ADD, IADD, Context
+from ..context import Context
 from ..contributions import BROADCAST
 from ..fragile import Mask
 from ..loops import is_call
@@ -153,7 +153,7 @@ class Adjoints:
         else:
             # (`bar = bar + e` may become `bar += e` later, which a narrow `bar` has no room for.)
             terms = (stripped, bar) if status == NARROW else (bar, stripped)
-            self.assign(bar.name, ir.Call(ADD, terms))
+            self.assign(bar.name, ir.Call(ir.ADD, terms))
             if not (status == NARROW and narrow):  # else both stand for a full array still
                 self.state[name] = self._status(name, value, OWNED)
 
@@ -189,7 +189,7 @@ class Adjoints:
     def begin(self) -> None:
         """Make what the sweep needs from its first statement on."""
 
-    def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
+    def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = ir.IADD) -> None:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
         if isinstance(target, ir.Call | ir.Attribute) and not _is_field(target):  # a view
             target = ir.Index(target, ir.Const(Ellipsis))
@@ -264,7 +264,7 @@ class Adjoints:
 
     def _add_to_field(self, field: ir.Attribute, item_bar: ir.Var, numeric: bool) -> None:
         if numeric:
-            self.out.append(ir.Update(field, IADD, item_bar, self.origin))
+            self.out.append(ir.Update(field, ir.IADD, item_bar, self.origin))
             return
         total = ir.Call(self.context.helper("accumulate"), (field, item_bar))
         self.out.append(ir.Store(field, total, self.origin))
@@ -408,7 +408,7 @@ def as_value(key: ir.Expr) -> ir.Expr:
         if parts[0] is None and len(parts) == 2:
             parts = parts[1:]
         given = tuple(ir.Const(None) if p is None else p for p in parts)
-        return ir.Call(ir.Ref("slice", slice), given)
+        return ir.Call(ir.SLICE, given)
     if isinstance(key, ir.Display) and key.form == "tuple":
         return ir.Display("tuple", tuple(map(as_value, key.items)))
     return key

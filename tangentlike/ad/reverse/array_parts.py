@@ -21,7 +21,6 @@ from ... import ir, runtime
 from ...analysis.structure import Structure
 from ...ir.kind import Kind
 from ...rules.decisions import is_literal, literal
-from ..context import ADD, MUL
 
 _JOINING = (
     *(np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.append),
@@ -169,7 +168,7 @@ def _size(item: ir.Expr, kind: Kind, axis: int) -> ir.Expr | None:
     if not isinstance(item, ir.Var):
         return None
     if axis == 0:
-        return ir.Call(ir.Ref("len", len), (item,))
+        return ir.Call(ir.LEN, (item,))
     return ir.Index(ir.Attribute(item, "shape"), ir.Const(axis))
 
 
@@ -184,7 +183,7 @@ def _sum(sizes: Sequence[ir.Expr | None]) -> ir.Expr | None:
         known.append(ir.Const(number))
     total = known[0]
     for term in known[1:]:
-        total = ir.Call(ADD, (total, term))
+        total = ir.Call(ir.ADD, (total, term))
     return total
 
 
@@ -262,14 +261,14 @@ def _trapezoids(
     vectors = all(isinstance(e, ir.Var) and kind_of(e).form == "array" for e in operands)
     if not vectors or any(kind_of(e).rank != 1 for e in operands) or _is_active(step, active):
         return None
-    half = ir.Call(MUL, (_HALF, bar))
+    half = ir.Call(ir.MUL, (_HALF, bar))
     width = step if x is None else ir.Call(difference, (x,))
-    share = half if width == ir.Const(1.0) else ir.Call(MUL, (half, width))
+    share = half if width == ir.Const(1.0) else ir.Call(ir.MUL, (half, width))
     found: Pairs = []
     if isinstance(y, ir.Var) and y.name in active:
         found.append((y.name, share, False, 0))
     if isinstance(x, ir.Var) and x.name in active:
         later, earlier = (ir.Index(y, key) for key in later_and_earlier(0))
-        moved = ir.Call(MUL, (half, ir.Call(ADD, (later, earlier))))
+        moved = ir.Call(ir.MUL, (half, ir.Call(ir.ADD, (later, earlier))))
         found.append((x.name, moved, True, 0))
     return found

@@ -38,7 +38,7 @@ from ...ir.dataflow import Problem, solve
 from ...ir.index import OUTERMOST
 from ...ir.kind import UNKNOWN, Kind
 from ...runtime.records import computes_items
-from ..context import ISUB, Context
+from ..context import Context
 from ..loops import Leaf, is_call
 from ..normalize.shadow_calls import SHADOW, shadow_method, shadow_names
 from ..specialize.callees import CallSite
@@ -776,8 +776,8 @@ class IdentityStatements(Statements):
         entry: ir.Expr = self.adjoints.call("of", base)
         if isinstance(target, ir.Index):
             entry = self._surviving(ir.Index(entry, target.key))
-        if stmt.op.obj is ISUB.obj:
-            entry = ir.Call(ir.Ref("-", operator.neg), (entry,))
+        if stmt.op.obj is ir.ISUB.obj:
+            entry = ir.Call(ir.NEG, (entry,))
         elif self.adjoints.by_name(value.name):
             # (What is added later may be added to these entries, where arguments overlap.)
             entry = ir.Call(self.context.helper("copy"), (entry,))
@@ -816,7 +816,7 @@ class IdentityStatements(Statements):
         self._refuse_container(array, call)
         entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
         if call.fn.obj == np.subtract.at:
-            entry = ir.Call(ir.Ref("-", operator.neg), (entry,))
+            entry = ir.Call(ir.NEG, (entry,))
         elif self.adjoints.by_name(value.name):
             entry = ir.Call(self.context.helper("copy"), (entry,))
         fitted = ir.Call(self.context.helper("part_like"), (entry, value))

@@ -34,7 +34,6 @@ from .prepare import ACCUMULATING, Preparation, checked_overlap
 from .recorded import IdentityCosts, Recorder
 from .sweep import ReversedBlock
 
-_LIST = ir.Ref("list", list)
 _LIVE = ir.Ref("live_items", runtime.live_items)
 _REPEATABLE = ir.Ref("repeatable", runtime.repeatable)
 # What writes into an array or a container, and what it holds is undone.
@@ -64,7 +63,7 @@ class IdentityPreparation(Preparation):
             case ir.Do(value=ir.Call(fn=ir.Attribute(_, "extend"), args=(items,)) as call) if (
                 self.context.kind_of(items).form not in ("list", "tuple")
             ):
-                listed, name = self._items("items", _LIST, (items,), stmt)
+                listed, name = self._items("items", ir.LIST, (items,), stmt)
                 extended = dataclasses.replace(call, args=(name,))
                 return [listed, dataclasses.replace(stmt, value=extended)]
             case ir.Do(value=ir.Call(fn=ir.Attribute(_, "update"), args=(entries,))) if (
@@ -115,7 +114,7 @@ class IdentityPreparation(Preparation):
         self, name: str, fn: ir.Expr, args: tuple[ir.Expr, ...], stmt: ir.Stmt
     ) -> tuple[ir.Stmt, ir.Var]:
         """A name for the items that a function gives, and the statement that binds it."""
-        items = ir.Var(self._fresh(name, Kind("list") if fn is _LIST else UNKNOWN))
+        items = ir.Var(self._fresh(name, Kind("list") if fn is ir.LIST else UNKNOWN))
         call = ir.Call(fn, args, at=stmt.origin.place)
         return ir.Assign(items.name, call, stmt.origin), items
 
@@ -137,7 +136,7 @@ class IdentityPreparation(Preparation):
             # (All items are taken at once: nobody else may take some.)
             asked = sources.count(source) > 1 or _is_read(items, self.facts.function.body, stmt)
             ways: list[tuple[ir.Ref, tuple[ir.Expr, ...]]]
-            ways = [(_LIST if keys or not written else _LIVE, ())]
+            ways = [(ir.LIST if keys or not written else _LIVE, ())]
             if asked and not keys:
                 ways.insert(0, (_REPEATABLE, (ir.Const(True),)))
             for fn, more in ways:

@@ -337,7 +337,7 @@ def _chosen(items: ir.Display, mask: Mask | None) -> dict[str, Mask]:
     names = [item.name if isinstance(item, ir.Var) else "" for item in items.items]
     index = mask.expr.items
     return {
-        name: Mask(ir.Call(ir.Ref("==", operator.eq), (*index, ir.Const(position))), mask.least)
+        name: Mask(ir.Call(ir.EQUAL, (*index, ir.Const(position))), mask.least)
         for position, name in enumerate(names)
         if name and names.count(name) == 1
     }

@@ -160,7 +160,7 @@ class Preparation(ir.Rewriter):
         flag = self._fresh("taken", BOOL)
         test = stmt.test
         if not self._stays(test):
-            test = ir.Call(ir.Ref("bool", bool), (test,), at=stmt.origin.place)
+            test = ir.Call(ir.BOOL, (test,), at=stmt.origin.place)
         name_it = ir.Assign(flag, test, stmt.origin)
         return [name_it, dataclasses.replace(new, test=ir.Var(flag))]
 
@@ -189,7 +189,7 @@ class Preparation(ir.Rewriter):
         """`while c: B` -> `count = 0; while c: count += 1; B`."""
         count = self._fresh(word, INT)
         origin = stmt.origin
-        one = ir.Call(ir.Ref("+", operator.add), (ir.Var(count), ir.Const(1)))
+        one = ir.Call(ir.ADD, (ir.Var(count), ir.Const(1)))
         start = ir.Assign(count, ir.Const(0), origin)
         step = ir.Assign(count, one, origin)
         inside = self.inside(stmt)
@@ -221,7 +221,7 @@ class Preparation(ir.Rewriter):
             if not asked or asked.isdisjoint(self._resized_in(loop.body)):
                 return expr
             starred = ir.is_starred(expr)
-            value = ir.Call(ir.Ref("tuple", tuple), ir.children(expr)) if starred else expr
+            value = ir.Call(ir.TUPLE, ir.children(expr)) if starred else expr
             name = self._fresh(noun(expr), self.context.kind_of(value))
             named.append(ir.Assign(name, value, loop.origin))
             taken = ir.Var(name)
@@ -273,7 +273,7 @@ class Preparation(ir.Rewriter):
         listed: list[ir.Stmt] = []
         for name in written:
             if self.context.kind_of(ir.Var(name)).form == "set":
-                call = ir.Call(ir.Ref("list", list), (ir.Var(name),))
+                call = ir.Call(ir.LIST, (ir.Var(name),))
                 items = self._fresh(f"{name}_items", self.context.kind_of(call))
                 listed.append(ir.Assign(items, call, stmt.origin))
                 stmt = dataclasses.replace(

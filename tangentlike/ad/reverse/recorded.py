@@ -39,7 +39,6 @@ from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising, names_constant
 from ...ir.index import OUTERMOST
 from ..context import Context, of_sets
-from ..fragile import NEG
 from ..specialize.object_calls import checked_classes
 from .adjoints import as_value
 from .sweep import Header, Reversed, ReversedBlock
@@ -405,7 +404,7 @@ class Recorder:
                 if blocks[0]:
                     return [ir.If(test, blocks[0], blocks[1], origin)]
                 if blocks[1]:
-                    negated = ir.Call(ir.Ref("not", operator.not_), (test,))
+                    negated = ir.Call(ir.NOT, (test,))
                     return [ir.If(negated, blocks[1], (), origin)]
                 return []
             case _:
@@ -433,7 +432,7 @@ def condition(stmt: ir.If) -> ir.Expr | None:
         return stmt.test
     if ends_by_raising(stmt.orelse):
         return None
-    return ir.Call(ir.Ref("not", operator.not_), (ir.Var(stmt.failed),))
+    return ir.Call(ir.NOT, (ir.Var(stmt.failed),))
 
 
 def _pop(stack: str) -> ir.Expr:
@@ -709,7 +708,7 @@ class Costs:
 
     def _light(self, stmt: ir.Assign) -> bool:
         """One arithmetic operation on Python or NumPy numbers, or another sign."""
-        sign = isinstance(stmt.value, ir.Call) and stmt.value.fn == NEG
+        sign = isinstance(stmt.value, ir.Call) and stmt.value.fn == ir.NEG
         number = self.context.kind_of(stmt.value).form == "number"
         return sign or (number and self._is_arithmetic(stmt.value))
 

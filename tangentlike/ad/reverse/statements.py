@@ -5,9 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import inspect
-import operator
 from collections.abc import Collection
-from operator import neg
 from typing import TypeGuard
 
 import numpy as np
@@ -30,7 +28,7 @@ from ...analysis.structure import structure
 from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind, is_many
 from ...rules.index_kinds import as_places, key_parts
-from ..context import ADD, IADD, ISUB, MUL, Context, operation
+from ..context import Context, operation
 from ..contributions import Chain, Contribution, is_scalar
 from ..loops import is_call
 from ..normalize.updates import with_result
@@ -134,7 +132,7 @@ class Statements:
                 self.adjoints.assign(part, value)
                 value = ir.Var(part)
             for key, op in zip(
-                later_and_earlier(axis), (IADD, ISUB if taken else IADD), strict=True
+                later_and_earlier(axis), (ir.IADD, ir.ISUB if taken else ir.IADD), strict=True
             ):
                 self.adjoints.update(ir.Index(self.adjoints.adjoint(name), key), value, op)
         return added is not None
@@ -233,13 +231,13 @@ class Statements:
         bar = self.adjoints.bar(y.name)
         match value:
             case ir.Call(ir.Ref(), (ir.Call(fn, (g, ir.Var() as x)), like), ()) if (
-                is_call(value, self.context.helper("unbroadcast").obj) and fn == MUL and g == bar
+                is_call(value, self.context.helper("unbroadcast").obj) and fn == ir.MUL and g == bar
             ):
                 whole, alike = here(stmt.value), here(x).same_shape(here(stmt.value))
                 alike = alike and not known(x).same_shape(known(y))
                 full = self.context.real and self.adjoints.state.get(y.name) != NARROW
                 if full and alike and whole.rank and here(like).form == "number":
-                    dot = _MATMUL if whole.rank == 1 else self.context.numpy("vdot")
+                    dot = ir.MATMUL if whole.rank == 1 else self.context.numpy("vdot")
                     return ir.Call(dot, (bar, x), (), value.at)
         return None
 
@@ -492,7 +490,7 @@ class Statements:
         if selects_once(entry.key, self.context.kind_of):
             return entry
         last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
-        return ir.Call(MUL, (entry, last))
+        return ir.Call(ir.MUL, (entry, last))
 
     def _fits(self, stored: Kind, written: Kind) -> bool:
         """Whether the adjoint of the entries is that of the value as it is: of its shape, and
@@ -516,8 +514,8 @@ class Statements:
         written, stored = kind_of(stmt.target), kind_of(stmt.value)
         if isinstance(entry, ir.Index):
             entry = self._surviving(_entry_for(stored, entry, written))
-        if stmt.op.obj is ISUB.obj:
-            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        if stmt.op.obj is ir.ISUB.obj:
+            entry = ir.Call(ir.NEG, (entry,))
         if not self._fits(stored, written):
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
             entry = plain_sum(entry, written, self.context)
@@ -568,7 +566,7 @@ class Statements:
         entry: ir.Expr = bar if key == ir.Const(Ellipsis) else ir.Index(bar, key)
         fresh = surely_fancy(key, self.context.kind_of)
         if call.fn.obj == np.subtract.at:
-            entry, fresh = ir.Call(ir.Ref("-", neg), (entry,)), True
+            entry, fresh = ir.Call(ir.NEG, (entry,)), True
         fit = self.context.helper("unbroadcast" if fresh else "part_like")
         self.adjoints.contribute(value.name, ir.Call(fit, (entry, value)))
 
@@ -660,9 +658,6 @@ def _name_of(target: ir.Expr) -> str:
 # --------------------------------------------------------------------------------------------------
 # Sums over broadcast axes, written out where it is known which they are.
 
-_NEG = ir.Ref("-", operator.neg)
-_MATMUL = ir.Ref("@", operator.matmul)
-
 
 def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
     """`unbroadcast(g, x)`, `g` of the kind `whole`, as an expert writes it.
@@ -670,9 +665,9 @@ def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
     `np.sum(g)` for a number x and an array g, `np.sum(g, axis=0)` for a vector that was added to
     the rows of a matrix; where that is not known, the helper stays.
     """
-    if isinstance(value, ir.Call) and value.fn == ADD:
+    if isinstance(value, ir.Call) and value.fn == ir.ADD:
         parts = tuple(plain_sum(arg, whole, context) for arg in value.args)
-        return ir.Call(ADD, parts, value.kwargs, value.at)
+        return ir.Call(ir.ADD, parts, value.kwargs, value.at)
     if not is_call(value, context.helper("unbroadcast").obj):
         return value
     assert isinstance(value, ir.Call)
@@ -681,12 +676,12 @@ def plain_sum(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:
     options = _options(whole, part)
     if options is None or not (context.real or part.dtype in ("float", "complex")):
         return value
-    negated = isinstance(g, ir.Call) and g.fn == _NEG
+    negated = isinstance(g, ir.Call) and g.fn == ir.NEG
     terms = g.args if negated and isinstance(g, ir.Call) else (g,)
     total = ir.Call(context.numpy("sum"), terms, options)
     if not context.real and part.dtype == "float" and whole.dtype != "float":
         total = ir.Call(context.numpy("real"), (total,))
-    return ir.Call(_NEG, (total,)) if negated else total
+    return ir.Call(ir.NEG, (total,)) if negated else total
 
 
 def of_grown(value: ir.Expr, whole: Kind, context: Context) -> ir.Expr:

@@ -258,13 +258,13 @@ class Sweep:
             return dataclasses.replace(iterable, args=args)
         if not isinstance(iterable, ir.Var):
             keyed = self.context.kind_of(iterable).form in ("set", "dict")
-            return ir.Call(ir.Ref("list", list), (iterable,)) if keyed else iterable
+            return ir.Call(ir.LIST, (iterable,)) if keyed else iterable
         if iterable.name in self.presence.active or iterable.name in self.context.repeatable:
             return iterable
         made_here = iterable.name not in self.facts.function.param_names
         form = self.context.kind_of(iterable).form
         if form == "set" or (made_here and form in ("unknown", "value")):
-            return ir.Call(ir.Ref("list", list), (iterable,))
+            return ir.Call(ir.LIST, (iterable,))
         return iterable
 
     def _index(self, stmt: ir.Stmt, wanted: str) -> str:

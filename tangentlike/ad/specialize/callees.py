@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import inspect
 import itertools
-import operator
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -728,10 +727,6 @@ class CalleeEffects:
 #         h = h_saved.pop()                    h = h_saved[h_left]
 
 
-_LEN = ir.Ref("len", len)
-_MINUS = ir.Ref("-", operator.sub)
-
-
 def stacks_by_position(lowered: Lowered, tapes: Collection[str]) -> Lowered:
     """A backward function that leaves the stacks of its `tapes`, parameters, as they are."""
     function = lowered.function
@@ -793,7 +788,7 @@ class _Reader:
             return
         left = ir.Var(self.left[stack])
         assert isinstance(stmt, ir.Assign)
-        yield ir.Assign(left.name, ir.Call(_MINUS, (left, ir.Const(1))), stmt.origin)
+        yield ir.Assign(left.name, ir.Call(ir.SUB, (left, ir.Const(1))), stmt.origin)
         value = ir.Index(ir.Var(stack), left, stmt.origin.place)
         yield ir.Assign(stmt.target, value, stmt.origin)
 
@@ -805,5 +800,5 @@ class _Reader:
                     stack: ir.Expr = ir.Var(name)
                     if name not in self.sure:  # None where the branch that fills it was not taken
                         stack = ir.Lazy("or", (stack, ir.Display("tuple", ())))
-                    value = ir.Call(_LEN, (stack,))
+                    value = ir.Call(ir.LEN, (stack,))
                     yield ir.Assign(self.left[name], value, stmt.origin)

@@ -229,9 +229,9 @@ class _Resolver(FunctionValues, ir.Rewriter):
                 return e
             assert isinstance(e, ir.Opaque)
             if e.text.startswith("**"):
-                of_words = ir.Call(ir.Ref("dict", dict), (ir.Var(name),))
+                of_words = ir.Call(ir.DICT, (ir.Var(name),))
                 return _starred_map(named(f"{name}_taken", of_words))
-            now = named(f"{name}_taken", ir.Call(ir.Ref("tuple", tuple), (ir.Var(name),)))
+            now = named(f"{name}_taken", ir.Call(ir.TUPLE, (ir.Var(name),)))
             return dataclasses.replace(e, text=f"*{now.name}", names=(now.name,), values=(now,))
 
         assert isinstance(value, ir.Call)

@@ -96,7 +96,7 @@ def as_argument(key: ir.Expr) -> ir.Expr:
         return key
     bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
     values = (ir.Const(None) if bound is None else bound for bound in bounds)
-    return ir.Call(ir.Ref("slice", slice), tuple(values))
+    return ir.Call(ir.SLICE, tuple(values))
 
 
 def objects(lowered: Lowered, class_of: Callable[[ir.Expr], type | None]) -> set[str]:
@@ -497,8 +497,6 @@ def _of_user(part: ir.Expr) -> bool:
 #         result = Vec(self.x - other.x)           return result
 #     return result
 
-_NOT = ir.Ref("not", operator.not_)
-
 
 def may_decline(fn: types.FunctionType) -> bool:
     """Whether an operator's method may say that it is not defined, so that another is tried."""
@@ -523,7 +521,7 @@ def raising(lowered: Lowered, text: str) -> Lowered:
                 if _raises(body, message):
                     return [dataclasses.replace(stmt, body=body, orelse=()), *orelse]
                 if _raises(orelse, message):
-                    test = ir.Call(_NOT, (stmt.test,))
+                    test = ir.Call(ir.NOT, (stmt.test,))
                     return [dataclasses.replace(stmt, test=test, body=orelse, orelse=()), *body]
         return None
 

@@ -414,7 +414,7 @@ def _by_name(call: ir.Call, method: _Method) -> ir.Expr:
     first, *others = call.args
     if method.style != "property":
         return ir.Call(ir.Attribute(first, method.name), tuple(others), call.kwargs, call.at)
-    of_class = ir.Attribute(ir.Call(ir.Ref("type", type), (first,)), method.name)
+    of_class = ir.Attribute(ir.Call(ir.TYPE, (first,)), method.name)
     return ir.Call(ir.Attribute(of_class, "fget"), call.args, (), call.at)
 
 

@@ -38,9 +38,7 @@ from .method_lookup import BINARY, UNARY
 # What the classes may be is a fact about a name (`Kind.among`), joined from all that it may stand
 # for. The last case asks nothing: the method that it calls checks the class itself.
 
-_IS = ir.Ref("is", operator.is_)
 _PLAIN = ir.Ref("plain_function", plain_function)
-_TYPE = ir.Ref("type", type)
 
 
 def by_class(
@@ -62,8 +60,8 @@ def by_class(
             made = _of_function(stmt, name, names)
         for kind, case in cases[-2::-1]:
             assert kind.cls is not None
-            same = (ir.Call(_TYPE, (ir.Var(name),)), ir.Ref(kind.cls.__name__, kind.cls))
-            made = (ir.If(ir.Call(_IS, same), (case,), made, stmt.origin),)
+            same = (ir.Call(ir.TYPE, (ir.Var(name),)), ir.Ref(kind.cls.__name__, kind.cls))
+            made = (ir.If(ir.Call(ir.IS, same), (case,), made, stmt.origin),)
         return made[0]
     return None
 
@@ -205,7 +203,7 @@ def _branches(stmt: ir.Assign, name: str, classes: tuple[type, ...]) -> tuple[ir
     check = ir.Call(_CHECK, (ir.Var(name), *refs), at=stmt.origin.place)
     chosen: ir.Stmt = made[-1]
     for ref, case in list(zip(refs, made, strict=True))[-2::-1]:
-        chosen = ir.If(ir.Call(_IS, (ir.Var(name), ref)), (case,), (chosen,), stmt.origin)
+        chosen = ir.If(ir.Call(ir.IS, (ir.Var(name), ref)), (case,), (chosen,), stmt.origin)
     return ir.Do(check, stmt.origin), chosen
 
 
@@ -454,13 +452,12 @@ def _by_names(
     made: ir.Block = (found, calling(ir.Var(method), base, *call.args))
     if not others:
         return made
-    there = ir.Call(_HAS, (base, name), at=asked.at)
+    there = ir.Call(ir.HASATTR, (base, name), at=asked.at)
     return (ir.If(there, made, (calling(others[0], *call.args),), stmt.origin),)
 
 
 _UNBOUND = ir.Ref("unbound", unbound)
 _HAS_OWN = ir.Ref("has_own", has_own)
-_HAS = ir.Ref("hasattr", hasattr)
 
 
 @dataclasses.dataclass(frozen=True)

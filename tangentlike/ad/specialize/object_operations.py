@@ -120,7 +120,7 @@ class _Normalizer(ir.Rewriter):
                 items = self.entries(value, origin, before) if method == "update" else value
                 if items is value and _yields(self.kinds.get(value.name, UNKNOWN), self.lookup):
                     items = ir.Var(self.named(f"{value.name}_items"))
-                    listed = ir.Call(ir.Ref("list", list), (value,), at=origin.place)
+                    listed = ir.Call(ir.LIST, (value,), at=origin.place)
                     before.append(ir.Assign(items.name, listed, origin))
             case _:
                 return self.taken(call, origin, before)
@@ -161,7 +161,7 @@ class _Normalizer(ir.Rewriter):
         if _yields(kind, self.lookup):
             listed = ir.Call(ir.Attribute(value, "__iter__"), (), at=origin.place)
         elif any_way and isinstance(getattr(kind.cls, "__iter__", None), types.FunctionType):
-            listed = ir.Call(ir.Ref("list", list), (value,), at=origin.place)
+            listed = ir.Call(ir.LIST, (value,), at=origin.place)
         else:
             return value
         name = self.named(f"{value.name}_items")
@@ -566,7 +566,7 @@ def _by_name(stmt: ir.Stmt) -> ir.Stmt | None:
         case ir.Assign(
             value=ir.Call(ir.Ref(obj=builtins.getattr), (base, ir.Const(str(name)), other), at=at)
         ):
-            there = ir.Call(ir.Ref("hasattr", hasattr), (base, ir.Const(name)), at=at)
+            there = ir.Call(ir.HASATTR, (base, ir.Const(name)), at=at)
             read = dataclasses.replace(stmt, value=ir.Attribute(base, name, at))
             return ir.If(there, (read,), (dataclasses.replace(stmt, value=other),), stmt.origin)
         case ir.Do(

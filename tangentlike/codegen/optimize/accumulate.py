@@ -8,7 +8,6 @@ nothing else reads what `y` is.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -17,7 +16,7 @@ from ... import ir
 from ...analysis.memory import is_unwritable_view
 from ...ir.facts import fact
 from ...ir.index import forms, references
-from .algebra import ADD, NEG, SUB, is_literal, product_of
+from .algebra import is_literal, product_of
 from .analyses import COPIED, COPY, REDUCTION, TAKEN, ZERO, Analyses, Asking, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name, words
@@ -27,8 +26,6 @@ from .propagate import source_of
 from .shapes import is_number
 from .sharing import is_float, sources
 
-IADD = ir.Ref("+=", operator.iadd)
-ISUB = ir.Ref("-=", operator.isub)
 _DEEPEST, _SHORT = 5, 2
 _NEAR = 12  # so many statements may stand between two contributions that are added together
 
@@ -126,15 +123,15 @@ class _Merging(Asking):
         old = stmt
         if not isinstance(stmt, ir.Update) or stmt.target not in zeros:
             return stmt
-        if stmt.op not in (IADD, ISUB):
+        if stmt.op not in (ir.IADD, ir.ISUB):
             return stmt
         if zeros[stmt.target].source is not None:
             return self._added_to_copy(stmt, zeros, out)
-        if stmt.op == ISUB and is_float(stmt.value, self.facts):
-            stmt = ir.Update(stmt.target, IADD, ir.Call(NEG, (stmt.value,)), stmt.origin)
+        if stmt.op == ir.ISUB and is_float(stmt.value, self.facts):
+            stmt = ir.Update(stmt.target, ir.IADD, ir.Call(ir.NEG, (stmt.value,)), stmt.origin)
             new = self._first_contribution(stmt, zeros, out)
             return old if new is stmt else new
-        if stmt.op != IADD:
+        if stmt.op != ir.IADD:
             return stmt
         if not expr_effect(stmt.value, self.facts, True).silent:
             return stmt
@@ -167,7 +164,7 @@ class _Merging(Asking):
             u_bar += new_bar
         """
         match stmt:
-            case ir.Update(ir.Var(name), op, ir.Var(other)) if op == IADD and name != other:
+            case ir.Update(ir.Var(name), op, ir.Var(other)) if op == ir.IADD and name != other:
                 into, given = zeros.get(ir.Var(name)), zeros.get(ir.Var(other))
             case _:
                 return False
@@ -221,7 +218,7 @@ class _Merging(Asking):
         if shared and (shared != {source} or self.live.is_live_after(stmt, source)):
             return stmt
         out[zeros.pop(stmt.target).at] = None
-        value = ir.Call(ADD if stmt.op == IADD else SUB, (ir.Var(source), stmt.value))
+        value = ir.Call(ir.ADD if stmt.op == ir.IADD else ir.SUB, (ir.Var(source), stmt.value))
         return ir.Assign(name, value, stmt.origin)
 
     def _is_ready(self, read: Effect, between: list[ir.Stmt | None]) -> bool:
@@ -312,7 +309,7 @@ class _Merging(Asking):
     def _joined(self, first: ir.Stmt, second: ir.Stmt, beside: bool) -> ir.Stmt | None:
         """Two contributions to one place, of one line of the user's; or short, and next to each
         other."""
-        if not isinstance(second, ir.Update) or second.op not in (IADD, ISUB):
+        if not isinstance(second, ir.Update) or second.op not in (ir.IADD, ir.ISUB):
             return None
         if not isinstance(first, ir.Assign | ir.Update) or _place(first) != second.target:
             return None
@@ -326,18 +323,18 @@ class _Merging(Asking):
         names = root_names(target)
         if not names.isdisjoint(read.reads) or self.meet(read.content, names):
             return None
-        subtract = second.op == ISUB
+        subtract = second.op == ir.ISUB
         if isinstance(first, ir.Update):
-            if first.op not in (IADD, ISUB):
+            if first.op not in (ir.IADD, ir.ISUB):
                 return None
-            flip = first.op == ISUB
-            op = SUB if subtract != flip else ADD
+            flip = first.op == ir.ISUB
+            op = ir.SUB if subtract != flip else ir.ADD
             value = ir.Call(op, (first.value, second.value))
             new: ir.Stmt = ir.Update(target, first.op, value, second.origin)
         elif not _is_arithmetic(first.value):
             return None
         else:
-            value = ir.Call(SUB if subtract else ADD, (first.value, second.value))
+            value = ir.Call(ir.SUB if subtract else ir.ADD, (first.value, second.value))
             new = ir.Assign(first.target, value, second.origin)
         if statement_width(new, self.indentation) > LINE:  # (`np.where(m, a, 0.0)`, and otherwise)
             new, *_ = folded(new, self.function, self.facts)
@@ -369,7 +366,7 @@ def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
         case ir.Update(ir.Index(base=ir.Var() as base), op), ir.Index(base=array) | (
             ir.Var() as array
         ):
-            return base == array and op in (IADD, ISUB) and stmt.origin.role == "adjoint"
+            return base == array and op in (ir.IADD, ir.ISUB) and stmt.origin.role == "adjoint"
     return False
 
 
@@ -413,8 +410,8 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     def one(stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
-                if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
-                    op = IADD if fn == ADD else ISUB
+                if name == same and fn in (ir.ADD, ir.SUB) and stmt.origin.role == "adjoint":
+                    op = ir.IADD if fn == ir.ADD else ir.ISUB
                     if name in own and name not in sources(value, facts, True):
                         return ir.Update(ir.Var(name), op, value, stmt.origin)
             case ir.Assign(target=str(name), value=value) if stmt.origin.role == "adjoint":

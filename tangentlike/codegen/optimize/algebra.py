@@ -18,12 +18,6 @@ import numpy as np
 from ... import ir
 from ...runtime import unbroadcast
 
-ADD = ir.Ref("+", operator.add)
-SUB = ir.Ref("-", operator.sub)
-MUL = ir.Ref("*", operator.mul)
-DIV = ir.Ref("/", operator.truediv)
-NEG = ir.Ref("-", operator.neg)
-
 _ADJOINT_NAME = re.compile(r"_bar\d*$")
 Predicate = Callable[[ir.Expr], bool]
 
@@ -63,10 +57,10 @@ def _taken_apart(expr: ir.Call | ir.Index) -> Product | None:
     """The same of a call or a part; None where it is one factor."""
     if isinstance(expr, ir.Index):
         return _number_of(expr, expr.base)
-    if expr.fn == NEG:
+    if expr.fn == ir.NEG:
         inner = product_of(expr.args[0])
         return Product(-inner.coefficient, inner.factors, inner.divisors)
-    if expr.fn == MUL:
+    if expr.fn == ir.MUL:
         left, right = _bracketed(product_of(expr.args[0])), _as_factor(expr.args[1])
         return _with_halves(
             Product(
@@ -75,7 +69,7 @@ def _taken_apart(expr: ir.Call | ir.Index) -> Product | None:
                 left.divisors + right.divisors,
             )
         )
-    if expr.fn == DIV:
+    if expr.fn == ir.DIV:
         over = product_of(expr.args[0])
         if not over.factors or over.coefficient == -1:
             return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
@@ -127,7 +121,7 @@ def _with_halves(product: Product) -> Product:
     for at, factor in enumerate(factors):
         match factor:
             case ir.Call(fn=fn, args=(over, ir.Const(int() | float() as by))) if (
-                fn == DIV and type(by) is not bool and _is_power(by)
+                fn == ir.DIV and type(by) is not bool and _is_power(by)
             ):
                 number, factors[at] = number / by, over
     divisors = []
@@ -149,9 +143,9 @@ def _is_power(number: float) -> bool:
 
 def _as_factor(expr: ir.Expr) -> Product:
     """A right operand keeps its own brackets, but gives up its sign and number."""
-    if isinstance(expr, ir.Call) and expr.fn == DIV:  # `0.5 * s / x` of `2.0 * (0.5 * s / x)`
+    if isinstance(expr, ir.Call) and expr.fn == ir.DIV:  # `0.5 * s / x` of `2.0 * (0.5 * s / x)`
         over, under = expr.args
-        nested = isinstance(over, ir.Call) and over.fn == DIV
+        nested = isinstance(over, ir.Call) and over.fn == ir.DIV
         taken = _as_factor(over) if nested else product_of(over)
         if taken.factors and taken.coefficient not in (1, -1):
             rest = build(Product(1, taken.factors, taken.divisors), lambda e: False)
@@ -183,19 +177,19 @@ def build(product: Product, floating: Predicate) -> ir.Expr:
             factors.insert(0, ir.Const(number))
         result = factors[0]
         for factor in factors[1:]:
-            result = ir.Call(MUL, (result, factor))
+            result = ir.Call(ir.MUL, (result, factor))
     for divisor in product.divisors:
-        result = ir.Call(DIV, (result, divisor))
-    return ir.Call(NEG, (result,)) if outer_sign else result
+        result = ir.Call(ir.DIV, (result, divisor))
+    return ir.Call(ir.NEG, (result,)) if outer_sign else result
 
 
 def _minus(factor: ir.Expr, floating: Predicate) -> ir.Expr:
     """`-a`; of a quotient `-a / b`, of a multiple `-2.0 * a`, which need no brackets."""
-    if isinstance(factor, ir.Call) and factor.fn == DIV and floating(factor.args[0]):
+    if isinstance(factor, ir.Call) and factor.fn == ir.DIV and floating(factor.args[0]):
         return replace(factor, args=(_minus(factor.args[0], floating), factor.args[1]))
-    if is_operation(factor, MUL) and product_of(factor).coefficient != 1:
+    if is_operation(factor, ir.MUL) and product_of(factor).coefficient != 1:
         return negative(factor)
-    return ir.Call(NEG, (factor,))
+    return ir.Call(ir.NEG, (factor,))
 
 
 def negative(expr: ir.Expr) -> ir.Expr:
@@ -249,7 +243,7 @@ def _opposite(factor: ir.Expr, floating: Predicate, every: bool) -> ir.Expr | No
         if inner.coefficient < 0 and any(map(floating, inner.factors)):
             positive = build(replace(inner, coefficient=-inner.coefficient), floating)
             return replace(factor, args=(positive, *factor.args[1:]))
-    if is_operation(factor, SUB) or is_operation(factor, ADD):
+    if is_operation(factor, ir.SUB) or is_operation(factor, ir.ADD):
         terms = terms_of(factor)
         negative = (all if every else any)(term.coefficient < 0 for term in terms)
         known = [any(map(floating, term.factors)) for term in terms]
@@ -261,9 +255,9 @@ def _opposite(factor: ir.Expr, floating: Predicate, every: bool) -> ir.Expr | No
 
 def terms_of(expr: ir.Expr) -> list[Product]:
     """Take a sum apart along its left spine."""
-    if is_operation(expr, ADD):
+    if is_operation(expr, ir.ADD):
         return [*terms_of(expr.args[0]), product_of(expr.args[1])]  # type: ignore[union-attr]
-    if is_operation(expr, SUB):
+    if is_operation(expr, ir.SUB):
         left, right = expr.args  # type: ignore[union-attr]
         term = product_of(right)
         return [*terms_of(left), Product(-term.coefficient, term.factors, term.divisors)]
@@ -289,7 +283,7 @@ def merge_terms(terms: list[Product], may_merge: Callable[[Product], bool]) -> l
 def _atoms(factors: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
     """The factors of some factors."""
     for factor in factors:
-        if isinstance(factor, ir.Call) and factor.fn == MUL:
+        if isinstance(factor, ir.Call) and factor.fn == ir.MUL:
             yield from _atoms(factor.args)
         else:
             yield factor
@@ -303,7 +297,7 @@ def build_sum(terms: list[Product], floating: Predicate) -> ir.Expr:
     for term in terms[1:]:
         if term.coefficient < 0:
             positive = Product(-term.coefficient, term.factors, term.divisors)
-            result = ir.Call(SUB, (result, build(positive, floating)))
+            result = ir.Call(ir.SUB, (result, build(positive, floating)))
         else:
-            result = ir.Call(ADD, (result, build(term, floating)))
+            result = ir.Call(ir.ADD, (result, build(term, floating)))
     return result

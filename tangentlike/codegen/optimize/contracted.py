@@ -30,27 +30,13 @@ from ...ir.kind import Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import index_kind, key_parts
 from ...runtime import add_at, cholesky_bar, inverse_of_lower
-from .accumulate import IADD, ISUB
-from .algebra import (
-    ADD,
-    MUL,
-    SUB,
-    Product,
-    build,
-    build_sum,
-    is_operation,
-    ordered,
-    product_of,
-    terms_of,
-)
+from .algebra import Product, build, build_sum, is_operation, ordered, product_of, terms_of
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name, runtime_name
 from .fold import folded, names_touched
 from .shapes import AxesOf
 from .sharing import is_float, is_mask, sources
-
-_MATMUL = ir.Ref("@", operator.matmul)
 
 
 def contracted(
@@ -154,7 +140,7 @@ class _Contracting(Asking):
         for stmt in block:
             match stmt:
                 case ir.Assign(str(name), ir.Call() as value, origin) if (
-                    is_operation(value, MUL) and origin.role in _DERIVED
+                    is_operation(value, ir.MUL) and origin.role in _DERIVED
                 ):
                     block = self._only_summed(name, value, stmt, block) or block
         return super().block(block)
@@ -218,7 +204,7 @@ class _Contracting(Asking):
             return expr
         rest = build(Product(1, tuple(others)), lambda e: True)
         if len(axes[first] or ()) == 1:
-            dot = ir.Call(_MATMUL, (first, rest))
+            dot = ir.Call(ir.MATMUL, (first, rest))
         elif self.facts.real:
             dot = ir.Call(self.facts.numpy_function("vdot"), (first, rest))
         else:
@@ -266,7 +252,7 @@ class _Contracting(Asking):
                 if all(map(is_many, lengths)) or (
                     lengths[0] == lengths[1] and is_named(lengths[0])
                 ):
-                    return ir.Call(_MATMUL, (left, right))
+                    return ir.Call(ir.MATMUL, (left, right))
         subscripts = ir.Const(f"{first[0]},{second[0]}->{out}")
         einsum = self.facts.numpy_function("einsum")
         return ir.Call(einsum, (subscripts, first[1], second[1]))
@@ -274,7 +260,7 @@ class _Contracting(Asking):
     def _numbers_first(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * r * x_bar` for `2.0 * x_bar * r`, where `r` is a number: an array less is made."""
         expr = ir.rebuild(expr, self._numbers_first)
-        if not is_operation(expr, MUL):
+        if not is_operation(expr, ir.MUL):
             return expr
         product = product_of(expr)
         numbers = [factor for factor in product.factors if self.axes.of(factor) == ()]
@@ -287,7 +273,7 @@ class _Contracting(Asking):
 
     def _factor_first(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * (a - b)` for `2.0 * a - 2.0 * b`."""
-        terms = terms_of(expr) if is_operation(expr, ADD) or is_operation(expr, SUB) else []
+        terms = terms_of(expr) if is_operation(expr, ir.ADD) or is_operation(expr, ir.SUB) else []
         factors = {abs(term.coefficient) for term in terms}
         if len(terms) < 2 or len(factors) > 1 or not all(term.factors for term in terms):
             return expr
@@ -298,7 +284,7 @@ class _Contracting(Asking):
             dataclasses.replace(term, coefficient=1 if term.coefficient > 0 else -1)
             for term in terms
         ]
-        return ir.Call(MUL, (ir.Const(factor), build_sum(signed, lambda e: True)))
+        return ir.Call(ir.MUL, (ir.Const(factor), build_sum(signed, lambda e: True)))
 
     def _are_alike(self, first: ir.Expr, second: ir.Expr) -> bool:
         """Whether two factors surely have one shape, as no axis of the one is missing, or of
@@ -327,7 +313,7 @@ class _Contracting(Asking):
             u, v = vectors
             left = self._kept(u, rows, body, stmt)
             right = self._of_rows(v, loop) or self._kept(v, rows, body, stmt)
-            product = ir.Call(_MATMUL, (ir.Attribute(left, "T"), right))
+            product = ir.Call(ir.MATMUL, (ir.Attribute(left, "T"), right))
             after.append(dataclasses.replace(stmt, value=product))
         if not after:
             return (loop,)
@@ -370,7 +356,7 @@ class _Contracting(Asking):
         match stmt:
             case ir.Update(
                 target=ir.Var(total), op=op, value=ir.Call(ir.Ref(obj=obj), (u, v), ())
-            ) if obj is np.outer and op in (IADD, ISUB) and stmt.origin.role == "adjoint":
+            ) if obj is np.outer and op in (ir.IADD, ir.ISUB) and stmt.origin.role == "adjoint":
                 pass
             case _:
                 return None
@@ -435,7 +421,7 @@ class _Inverting(Asking):
                 case ir.Call(ir.Ref(obj=np.linalg.solve), (matrix, g), ()) if matrix in by and len(
                     axes.of(g) or ()
                 ) in (1, 2):
-                    return ir.Call(_MATMUL, (by[matrix], g), (), expr.at)
+                    return ir.Call(ir.MATMUL, (by[matrix], g), (), expr.at)
                 case ir.Call(ir.Ref(obj=obj), (base, _), ()) if (
                     base == ir.Var(factor) and obj is cholesky_bar
                 ):
@@ -473,7 +459,9 @@ def _adds_outer(stmt: ir.Stmt, total: str) -> bool:
     match stmt:
         case ir.Update(target=ir.Var(name), op=op, value=ir.Call(ir.Ref(obj=obj), (u, v), ())):
             read = ir.names_in(u) | ir.names_in(v)
-            return name == total and op in (IADD, ISUB) and obj is np.outer and name not in read
+            return (
+                name == total and op in (ir.IADD, ir.ISUB) and obj is np.outer and name not in read
+            )
     return False
 
 
@@ -527,7 +515,7 @@ class _First(Asking):
             new = self._added_plainly(self.nested(stmt))
             match stmt:
                 case ir.Update(ir.Index(ir.Var(name), key), op=op, value=value) if (
-                    name in zeros and op in (IADD, ISUB) and name not in ir.names_in(value)
+                    name in zeros and op in (ir.IADD, ir.ISUB) and name not in ir.names_in(value)
                 ):
                     new = self._stored(stmt, name, key, zeros[name])
                     zeros[name].append(key)
@@ -556,7 +544,7 @@ class _First(Asking):
                 if held.form in ("list", "tuple", "dict") and place:
                     item = index_kind(held, key, self._kind_of)
                     if item.form in ("number", "array") and item.dtype == "float":
-                        return ir.Update(ir.Index(bar, key), IADD, value, stmt.origin)
+                        return ir.Update(ir.Index(bar, key), ir.IADD, value, stmt.origin)
         return stmt
 
     def _stored(
@@ -566,7 +554,7 @@ class _First(Asking):
         if not once or not all(_are_apart(key, other) for other in before):
             return stmt
         value = stmt.value
-        if stmt.op == ISUB:
+        if stmt.op == ir.ISUB:
             terms = [
                 dataclasses.replace(term, coefficient=-term.coefficient) for term in terms_of(value)
             ]

@@ -258,10 +258,9 @@ _CONTENT = "()"
 # Branches: ternaries that lowering opened, empty sides.
 
 
-_NOT = ir.Ref("not", operator.not_)
 _OPPOSITE = {
-    operator.is_: ir.Ref("is not", operator.is_not),
-    operator.is_not: ir.Ref("is", operator.is_),
+    operator.is_: ir.IS_NOT,
+    operator.is_not: ir.IS,
 }
 
 
@@ -316,11 +315,11 @@ def _tidied(stmt: ir.If, facts: Facts) -> Iterator[ir.Stmt]:
 def _negated(test: ir.Expr) -> ir.Expr:
     """`not test`; only `is` has an opposite that is the same for every operand, NaN included."""
     if isinstance(test, ir.Call) and isinstance(test.fn, ir.Ref):
-        if test.fn == _NOT:
+        if test.fn == ir.NOT:
             return test.args[0]
         if test.fn.obj in (operator.is_, operator.is_not):
             return ir.Call(_OPPOSITE[test.fn.obj], test.args, test.kwargs, test.at)
-    return ir.Call(_NOT, (test,))
+    return ir.Call(ir.NOT, (test,))
 
 
 def _as_ternary(stmt: ir.If, facts: Facts) -> ir.Stmt | None:

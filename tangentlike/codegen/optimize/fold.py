@@ -20,11 +20,6 @@ from ...ir.facts import fact
 from ...ir.index import references
 from ...rules.index_kinds import key_parts
 from .algebra import (
-    ADD,
-    DIV,
-    MUL,
-    NEG,
-    SUB,
     Predicate,
     Product,
     build,
@@ -42,9 +37,7 @@ from .facts import Facts, numpy_name, runtime_name
 from .shapes import NUMBER, AxesOf, Shapes, is_number, of_same_shape
 from .sharing import is_float, sources
 
-_ARITHMETIC = (ADD, SUB, MUL, NEG, DIV)
-_MATMUL = ir.Ref("@", operator.matmul)
-_POWER = ir.Ref("**", operator.pow)
+_ARITHMETIC = (ir.ADD, ir.SUB, ir.MUL, ir.NEG, ir.DIV)
 _LOOKED_THROUGH = (operator.pow, np.where, np.outer)
 _ONES = ("ones_like",)
 _ZEROS = ("zeros_like",)
@@ -76,9 +69,9 @@ def write_out_compositions(function: ir.Function, facts: Facts) -> ir.Function:
         match ir.rebuild(expr, written):
             case ir.Call(ir.Ref(obj=runtime.logistic), (one, m), at=at):
                 exponential = ir.Call(facts.numpy_function("exp"), (m,))
-                return ir.Call(DIV, (one, ir.Call(ADD, (one, exponential))), (), at)
+                return ir.Call(ir.DIV, (one, ir.Call(ir.ADD, (one, exponential))), (), at)
             case ir.Call(ir.Ref(obj=runtime.log_ratio), (a, b), at=at):
-                return ir.Call(facts.numpy_function("log"), (ir.Call(DIV, (a, b)),), (), at)
+                return ir.Call(facts.numpy_function("log"), (ir.Call(ir.DIV, (a, b)),), (), at)
             case same:
                 return same
 
@@ -174,7 +167,7 @@ class _Fold(Asking):
         """`x_bar = -e + x_bar` is not `x_bar - e`, which might become `x_bar -= e`: the
         transform puts an adjoint last that has no room for the sum."""
         match value:
-            case ir.Call(fn=fn, args=(_, ir.Var(name))) if fn == ADD and name == target:
+            case ir.Call(fn=fn, args=(_, ir.Var(name))) if fn == ir.ADD and name == target:
                 return ir.rebuild(value, self.expr)
         return None
 
@@ -197,7 +190,7 @@ class _Fold(Asking):
                 number = isinstance(term.coefficient, float) and not term.factors
                 if number or self._has_float(positive):
                     value = build(positive, self.floating)
-                    op = _ISUB if op.obj is operator.iadd else _IADD
+                    op = ir.ISUB if op.obj is operator.iadd else ir.IADD
         if value is stmt.value:
             return (stmt,)
         return (ir.Update(stmt.target, op, value, stmt.origin),)
@@ -227,7 +220,7 @@ class _Fold(Asking):
         kind = self.facts.kind(name.name)
         if kind.form == "array" and kind.rank:
             return self.floating(name)
-        terms = value.args if isinstance(value, ir.Call) and value.fn == ADD else ()
+        terms = value.args if isinstance(value, ir.Call) and value.fn == ir.ADD else ()
         parts = (key for t in terms if isinstance(t, ir.Index) for key in key_parts(t.key))
         sliced = any(isinstance(part, ir.Slice) for part in parts)
         return sliced and any(map(self._is_of_zeros, terms)) and self.floating(name)
@@ -266,7 +259,7 @@ class _Fold(Asking):
             case _:
                 return expr
         new = self._arguments(expr)
-        if fn in _ARITHMETIC and len(new.args) == (1 if fn == NEG else 2):
+        if fn in _ARITHMETIC and len(new.args) == (1 if fn == ir.NEG else 2):
             return self._arithmetic(new)
         if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
             return new.args[0] if self.floating(new.args[0]) else new
@@ -292,9 +285,9 @@ class _Fold(Asking):
         return self._helper(new, runtime_name(fn.obj))
 
     def _arithmetic(self, call: ir.Call) -> ir.Expr:
-        if call.fn in (ADD, SUB):
+        if call.fn in (ir.ADD, ir.SUB):
             return self._sum(call)
-        made = self._quotient(call) if call.fn == DIV else call
+        made = self._quotient(call) if call.fn == ir.DIV else call
         return self._product(made) if isinstance(made, ir.Call) else made
 
     def _quotient(self, call: ir.Call) -> ir.Expr:
@@ -302,7 +295,7 @@ class _Fold(Asking):
         over, under = call.args
         filled = self._filled(over)
         if filled is not None and self._covered(over, [*call.args]):
-            return ir.Call(DIV, (filled[0], under), (), call.at)
+            return ir.Call(ir.DIV, (filled[0], under), (), call.at)
         if over == under and isinstance(over, ir.Var) and is_number(over, self.facts):
             return ir.Const(1.0)
         whole = product_of(over)
@@ -360,11 +353,11 @@ class _Fold(Asking):
 
     def _transposed(self, product: ir.Call) -> ir.Expr | None:
         """`b.T @ a` for `(a.T @ b).T`, `np.outer(v, u)` for `np.outer(u, v).T`, `-a.T` of `-a`."""
-        if product.fn == NEG and isinstance(product.args[0], ir.Call):
+        if product.fn == ir.NEG and isinstance(product.args[0], ir.Call):
             found = self._transposed(product.args[0])
-            return None if found is None else ir.Call(NEG, (found,))
-        if product.fn == NEG and self.floating(product.args[0]):
-            return ir.Call(NEG, (ir.Attribute(product.args[0], "T"),))
+            return None if found is None else ir.Call(ir.NEG, (found,))
+        if product.fn == ir.NEG and self.floating(product.args[0]):
+            return ir.Call(ir.NEG, (ir.Attribute(product.args[0], "T"),))
         if not isinstance(product.fn, ir.Ref) or len(product.args) != 2 or product.kwargs:
             return None
         left, right = product.args
@@ -394,9 +387,9 @@ class _Fold(Asking):
     def _sign_first(self, call: ir.Call) -> ir.Expr:
         """`-(a @ b)` for `a @ -b`, so that it may become a difference."""
         for at, arg in enumerate(call.args):
-            if isinstance(arg, ir.Call) and arg.fn == NEG and self.floating(arg.args[0]):
+            if isinstance(arg, ir.Call) and arg.fn == ir.NEG and self.floating(arg.args[0]):
                 args = (*call.args[:at], arg.args[0], *call.args[at + 1 :])
-                return ir.Call(NEG, (ir.Call(call.fn, args, call.kwargs, call.at),))
+                return ir.Call(ir.NEG, (ir.Call(call.fn, args, call.kwargs, call.at),))
         return call
 
     def _of_vectors(self, call: ir.Call) -> ir.Call:
@@ -411,7 +404,7 @@ class _Fold(Asking):
             vectors = [*outer.vectors]
             vectors[1 - at] = _times(matrix, vectors[1 - at], first=at == 1)
             made = ir.Call(outer.fn, tuple(vectors))
-            return made if outer.sign > 0 else ir.Call(NEG, (made,))
+            return made if outer.sign > 0 else ir.Call(ir.NEG, (made,))
         return call
 
     def _outer(self, expr: ir.Expr) -> _Outer | None:
@@ -419,7 +412,7 @@ class _Fold(Asking):
         match self._behind(expr):
             case ir.Attribute(base, "T") if (found := self._outer(base)) is not None:
                 return replace(found, vectors=found.vectors[::-1])
-            case ir.Call(fn=fn, args=(inner,)) if fn == NEG and (found := self._outer(inner)):
+            case ir.Call(fn=fn, args=(inner,)) if fn == ir.NEG and (found := self._outer(inner)):
                 return replace(found, sign=-found.sign)
             case ir.Call(ir.Ref(obj=np.outer) as fn, (u, v), ()) if all(
                 len(self.axes.of(vector) or ()) == 1 for vector in (u, v)
@@ -536,7 +529,7 @@ class _Fold(Asking):
                     higher = 2
                 case _:
                     continue
-            whole = ir.Call(_POWER, (x, ir.Const(higher)))
+            whole = ir.Call(ir.POW, (x, ir.Const(higher)))
             factors = list(product.factors)
             for other, divided in enumerate(product.factors):
                 less = self._over(divided, whole, x)
@@ -555,9 +548,9 @@ class _Fold(Asking):
     def _over(self, expr: ir.Expr, whole: ir.Expr, x: ir.Expr) -> ir.Expr | None:
         """A product of which a factor is divided by x, where it was divided by `whole`."""
         match expr:
-            case ir.Call(fn=fn, args=(a, b)) if fn == DIV and self._behind(b) == whole:
+            case ir.Call(fn=fn, args=(a, b)) if fn == ir.DIV and self._behind(b) == whole:
                 return replace(expr, args=(a, x))
-            case ir.Call(fn=fn, args=(a, b)) if fn == MUL:
+            case ir.Call(fn=fn, args=(a, b)) if fn == ir.MUL:
                 first, second = self._over(a, whole, x), self._over(b, whole, x)
                 if first is not None:
                     return replace(expr, args=(first, b))
@@ -608,7 +601,7 @@ class _Fold(Asking):
             and isinstance(stmt.target, str)
             and isinstance(stmt.value, ir.Call)
             and isinstance(stmt.value.fn, ir.Ref)
-            and (stmt.value.fn in (MUL, NEG) or stmt.value.fn.obj in _LOOKED_THROUGH)
+            and (stmt.value.fn in (ir.MUL, ir.NEG) or stmt.value.fn.obj in _LOOKED_THROUGH)
         ]
         stmts = list(ir.statements(function.body)) if made else []
         count = ir.bindings(stmts, function.param_names)
@@ -628,7 +621,7 @@ class _Fold(Asking):
         found: dict[str, tuple[float, ir.Expr]] = {}
         for name, value in self.defined.items():
             match value:
-                case ir.Call(args=(ir.Const(float(by)), ir.Var() as x)) if value.fn == MUL:
+                case ir.Call(args=(ir.Const(float(by)), ir.Var() as x)) if value.fn == ir.MUL:
                     if name in self.facts.temporaries:
                         found[name] = by, x
         return found
@@ -727,7 +720,7 @@ class _Fold(Asking):
             return None
         if isinstance(times, ir.Attribute) and not isinstance(times.base, ir.Var):
             return None
-        return self.expr(ir.Call(MUL, (filled[0], times)))
+        return self.expr(ir.Call(ir.MUL, (filled[0], times)))
 
     def _repeated(self, call: ir.Call) -> ir.Expr:
         """`[c] * len(xs)` for the list of `np.full_like(np.array(xs), c)`, xs a list of floats."""
@@ -738,24 +731,24 @@ class _Fold(Asking):
                 alone = is_number(number, self.facts)  # (an array would be each of the items)
                 if item is not None and item.rank == 0 and alone and self.floating(number):
                     one = ir.Display("list", (number,))
-                    return ir.Call(MUL, (one, ir.Call(ir.Ref("len", len), (of,))))
+                    return ir.Call(ir.MUL, (one, ir.Call(ir.LEN, (of,))))
         return call
 
     def _filled(self, expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
         """The number c that every entry of `np.full_like(x, c)` is, and of parts of that, with x;
         `c / n` and `c * n`, which every entry of that divided by or times a number is."""
         match expr:
-            case ir.Call(fn=fn, args=factors) if fn == MUL:
+            case ir.Call(fn=fn, args=factors) if fn == ir.MUL:
                 spread = next(filter(None, map(self._filled, factors)), None)
                 numbers = [self.shapes.of(factor) == NUMBER for factor in factors]
                 if spread is None or sum(numbers) != 1:
                     return None
-                return ir.Call(MUL, (spread[0], factors[numbers.index(True)])), spread[1]
+                return ir.Call(ir.MUL, (spread[0], factors[numbers.index(True)])), spread[1]
             case ir.Call(fn=fn, args=(over, under)) if (
-                fn == DIV and self.shapes.of(under) == NUMBER
+                fn == ir.DIV and self.shapes.of(under) == NUMBER
             ):
                 found = self._filled(over)
-                return found and (ir.Call(DIV, (found[0], under)), found[1])
+                return found and (ir.Call(ir.DIV, (found[0], under)), found[1])
             case ir.Call(args=(like,), kwargs=()) if _is_like(expr, _ONES):
                 return ir.Const(1.0), like
             case ir.Index(base, key) if set(key_parts(key)) <= {ir.Const(None), ir.Slice()}:
@@ -768,7 +761,7 @@ class _Fold(Asking):
     def _covered(self, factor: ir.Expr, factors: list[ir.Expr]) -> bool:
         """Whether one of the other factors has the shape of its product with this one."""
         others = [other for other in factors if other is not factor]
-        return any(self._has_shape_of(ir.Call(MUL, (factor, e)), e) for e in others)
+        return any(self._has_shape_of(ir.Call(ir.MUL, (factor, e)), e) for e in others)
 
     def _chosen(self, call: ir.Call) -> ir.Call:
         """`np.where(m, 2.0, 0.0)` for `np.where(m, np.full_like(x, 2.0), 0.0)`, m shaped as x."""
@@ -795,7 +788,7 @@ class _Fold(Asking):
             first = masked.setdefault((mask, side), at) if side else at
             before = self._behind(factors[first])
             if first < at and isinstance(before, ir.Call):
-                both = self.expr(ir.Call(MUL, (before.args[side], chosen[side - 1])))
+                both = self.expr(ir.Call(ir.MUL, (before.args[side], chosen[side - 1])))
                 new = (mask, both, _ZERO) if side == 1 else (mask, _ZERO, both)
                 factors[first] = replace(before, args=new)
                 factors.remove(factor)
@@ -826,10 +819,10 @@ class _Fold(Asking):
                 return inner
             if name == "broadcast_like" and self._has_shape_of(like, other):
                 return ir.Call(call.fn, (within, like), (), call.at)
-        if name == "unbroadcast" and _is_known(inner) and inner.fn == NEG:  # type: ignore[union-attr]
+        if name == "unbroadcast" and _is_known(inner) and inner.fn == ir.NEG:  # type: ignore[union-attr]
             (positive,) = inner.args  # type: ignore[union-attr]
             if self.floating(positive):
-                return ir.Call(NEG, (ir.Call(call.fn, (positive, like), (), call.at),))
+                return ir.Call(ir.NEG, (ir.Call(call.fn, (positive, like), (), call.at),))
         return call
 
     def _stays_real(self, inner: ir.Expr, like: ir.Expr) -> bool:
@@ -880,7 +873,7 @@ def _times(matrix: ir.Expr, vector: ir.Expr, first: bool) -> ir.Expr:
     """The product of a vector and a matrix, which may come first."""
     if not first and isinstance(matrix, ir.Attribute):  # (`a @ v` for `v @ a.T`)
         matrix, first = matrix.base, True
-    return ir.Call(_MATMUL, (matrix, vector) if first else (vector, matrix))
+    return ir.Call(ir.MATMUL, (matrix, vector) if first else (vector, matrix))
 
 
 def _within_brackets(term: Product) -> list[Product]:
@@ -916,10 +909,6 @@ def zeroed(stmt: ir.Stmt) -> ir.Expr | None:
             return None
 
 
-_IADD = ir.Ref("+=", operator.iadd)
-_ISUB = ir.Ref("-=", operator.isub)
-
-
 def _spread_over(expr: ir.Expr) -> ir.Expr | None:
     """The x whose shape `broadcast_like(g, x)` or `ones_like(x)` takes on."""
     if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref):
@@ -933,9 +922,9 @@ def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:
     """`np.sum(e, axis=1)` for `np.sum(e, axis=1, keepdims=True)[:, 0]`, also where it is negated;
     None for anything else."""
     match expr:
-        case ir.Call(fn=fn, args=(inner,)) if fn == NEG:
+        case ir.Call(fn=fn, args=(inner,)) if fn == ir.NEG:
             found = without_axes(inner, key)
-            return None if found is None else ir.Call(NEG, (found,))
+            return None if found is None else ir.Call(ir.NEG, (found,))
         case ir.Call(
             fn=ir.Ref(obj=obj), args=(_,), kwargs=(("axis", axis), ("keepdims", keep))
         ) if numpy_name(obj) == "sum":
@@ -997,6 +986,6 @@ def _is_like(expr: ir.Expr, names: tuple[str, ...]) -> bool:
 
 def _beside_numbers(expr: ir.Expr) -> tuple[ir.Expr, ...]:
     """What a number stands before, or after."""
-    if isinstance(expr, ir.Call) and expr.fn == MUL and any(map(is_literal, expr.args)):
+    if isinstance(expr, ir.Call) and expr.fn == ir.MUL and any(map(is_literal, expr.args)):
         return expr.args
     return ()

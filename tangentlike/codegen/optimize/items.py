@@ -30,8 +30,6 @@ from ...ir.index import ProgramIndex, all_names, references
 from ...ir.kind import FLOAT, Kind, is_named
 from ...ir.names import Names
 from ...runtime import add_at, zeros_like
-from .accumulate import IADD, ISUB
-from .algebra import NEG
 from .analyses import Analyses
 from .effects import OUTSIDE, effect_of
 from .facts import Facts
@@ -171,12 +169,12 @@ class _Apart(ir.Rewriter):
             case ir.Do(ir.Call(ir.Ref(obj=obj), (base, ir.Const(str(key)), value))) if (
                 obj is add_at and self.facts.real
             ):
-                op = IADD
+                op = ir.IADD
             case _:
                 return None
         ours = base == ir.Var(self.name) and key in self.items
         alone = self.name not in ir.names_in(value)
-        return (key, op, value) if ours and alone and op in (IADD, ISUB) else None
+        return (key, op, value) if ours and alone and op in (ir.IADD, ir.ISUB) else None
 
     def result(self) -> tuple[ir.Function, Facts]:
         """The function with a name for each item that something is added to, and what is known."""
@@ -216,9 +214,9 @@ class _Apart(ir.Rewriter):
             if not same and not _is_full(value, self.facts):
                 return None
             if sources(value, self.facts, True) and not self._is_its_own(stmt, added):
-                copied = kind.rank and op == IADD and isinstance(value, ir.Var)
+                copied = kind.rank and op == ir.IADD and isinstance(value, ir.Var)
                 return ir.Call(ir.Attribute(value, "copy"), ()) if copied else None
-        return value if op == IADD else ir.Call(NEG, (value,))
+        return value if op == ir.IADD else ir.Call(ir.NEG, (value,))
 
     def _is_its_own(self, stmt: ir.Stmt, added: tuple[str, ir.Ref, ir.Expr]) -> bool:
         """Whether a name has an object that nothing reads after a statement by another name, or
@@ -363,8 +361,8 @@ def _parts_of(kind: Kind) -> dict[_Path, Kind]:
 def _addition(stmt: ir.Stmt, name: str) -> _Addition | None:
     """What a statement adds to an item of the list that a name stands for."""
     match stmt:
-        case ir.Update(ir.Index(base, key), op, value) if op in (IADD, ISUB):
-            value = value if op == IADD else ir.Call(NEG, (value,))
+        case ir.Update(ir.Index(base, key), op, value) if op in (ir.IADD, ir.ISUB):
+            value = value if op == ir.IADD else ir.Call(ir.NEG, (value,))
         case ir.Do(ir.Call(ir.Ref(obj=obj), (base, key, value), ())) if obj is add_at:
             pass
         case _:
@@ -420,7 +418,7 @@ class _Direct(ir.Rewriter):
             if part is None or part.path or (part.key,) not in self.parts:
                 return None
             item = ir.Index(ir.Var(self.name), whole.key)
-            out.append(ir.Update(ir.Index(item, part.key), IADD, part.value, stmt.origin))
+            out.append(ir.Update(ir.Index(item, part.key), ir.IADD, part.value, stmt.origin))
         return out
 
 
@@ -433,8 +431,7 @@ def _made_at(name: str, before: Sequence[ir.Stmt]) -> int | None:
     return None
 
 
-_LEN, _RANGE = ir.Ref("len", len), ir.Ref("range", range)
-_REVERSED = ir.Ref("reversed", reversed)
+_LEN, _RANGE = ir.LEN, ir.RANGE
 
 
 class _Putting:
@@ -491,7 +488,7 @@ class _Putting:
         if (
             self.slices
             or self._beside(loop)
-            or loop.iter not in (every, ir.Call(_REVERSED, (every,)))
+            or loop.iter not in (every, ir.Call(ir.REVERSED, (every,)))
         ):
             return ""
         return "up" if loop.iter == every else "down"
@@ -529,7 +526,7 @@ class _Putting:
             match body[0]:
                 case ir.Assign(bound, ir.Index(base, key)) if (base, key) == (items, ir.Var(i)):
                     if read == [body[0]]:
-                        over = ir.Call(_REVERSED, (items,)) if down else items
+                        over = ir.Call(ir.REVERSED, (items,)) if down else items
                         return replace(loop, target=bound, iter=over, body=body[1:])
             if not read and not any("_" in ir.reads(s) for s in ir.statements(function.body)):
                 return replace(loop, target="_", iter=items, body=body)
@@ -733,7 +730,7 @@ def _place(stmt: ir.Stmt) -> ir.Expr | None:
 
 def _adds_to_a_field(stmt: ir.Stmt, name: str) -> bool:
     match stmt:
-        case ir.Update(ir.Attribute(ir.Var(base)), op, value) if op in (IADD, ISUB):
+        case ir.Update(ir.Attribute(ir.Var(base)), op, value) if op in (ir.IADD, ir.ISUB):
             return base == name and name not in ir.names_in(value)
     return False
 
@@ -761,7 +758,7 @@ def _is_full(value: ir.Expr, facts: Facts) -> bool:
     """Whether what is added to the adjoint of an array is as large as that, whatever its size: the
     adjoint of what was read there."""
     match value:
-        case ir.Call(fn, (inner,), ()) if fn == NEG:
+        case ir.Call(fn, (inner,), ()) if fn == ir.NEG:
             return _is_full(inner, facts)
         case ir.Var(name):
             return name in facts.behind and name not in facts.narrow

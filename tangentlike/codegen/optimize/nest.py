@@ -14,7 +14,6 @@ from ... import ir
 from ...errors import Place
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
-from .algebra import DIV, MUL, NEG
 from .analyses import READ, Asking, patterns_of
 from .effects import (
     NOTHING,
@@ -307,7 +306,7 @@ def _repeats(stmt: ir.Stmt, name: str) -> bool:
 
 
 def _without_sign(expr: ir.Expr) -> ir.Expr:
-    return expr.args[0] if isinstance(expr, ir.Call) and expr.fn == NEG else expr
+    return expr.args[0] if isinstance(expr, ir.Call) and expr.fn == ir.NEG else expr
 
 
 @ir.of_node
@@ -399,7 +398,7 @@ class _Values:
     def _into_operand(self, part: ir.Expr) -> ir.Expr:
         match _with_sign(part, self.values):
             case ir.Call(fn=fn, args=(ir.Call(fn=inner, args=(x,)),)):
-                if fn == inner == NEG and is_float(x, self.facts):
+                if fn == inner == ir.NEG and is_float(x, self.facts):
                     return x
         return self.into(part)
 
@@ -409,8 +408,8 @@ def _with_sign(part: ir.Expr, values: dict[str, ir.Expr]) -> ir.Expr | None:
     match part:
         case ir.Var(name):
             return values.get(name)
-        case ir.Call(fn=fn, args=(ir.Var(name),)) if fn == NEG and name in values:
-            return ir.Call(NEG, (values[name],))
+        case ir.Call(fn=fn, args=(ir.Var(name),)) if fn == ir.NEG and name in values:
+            return ir.Call(ir.NEG, (values[name],))
     return None
 
 
@@ -708,7 +707,7 @@ class _Repeating(Asking):
                 return False
             counted = [_operations(part, stmt.value) for part in (reader, *new)]
             left += sum(counted[1:]) - counted[0]
-        return left <= (stmt.value.fn == NEG if isinstance(stmt.value, ir.Call) else 0)
+        return left <= (stmt.value.fn == ir.NEG if isinstance(stmt.value, ir.Call) else 0)
 
     def _is_factor(self, stmt: ir.Assign) -> bool:
         """`p_bar = -difference_bar`, `log_bar = -1.0 * y` (of integers) and `r2_bar = 0.5 / r`,
@@ -716,7 +715,7 @@ class _Repeating(Asking):
         is not a list."""
         name = str(stmt.target)
         match stmt.value:
-            case ir.Call(fn=fn, args=(ir.Var() | ir.Index(ir.Var()) as of,)) if fn == NEG:
+            case ir.Call(fn=fn, args=(ir.Var() | ir.Index(ir.Var()) as of,)) if fn == ir.NEG:
                 if stmt.origin.is_derived:
                     short = isinstance(of, ir.Var) or (
                         _is_position(of.key) and width(of) <= _WIDEST_KEY
@@ -725,7 +724,7 @@ class _Repeating(Asking):
                 known = isinstance(of, ir.Var) and self.facts.kind(of.name).form
                 return known in ("array", "number") and name in self.facts.temporaries
             case ir.Call(fn=fn, args=(ir.Const(int() | float() as number), ir.Var())) if (
-                fn == DIV or (fn == MUL and number == -1.0)
+                fn == ir.DIV or (fn == ir.MUL and number == -1.0)
             ):
                 return stmt.origin.is_derived and DERIVED_NAME.search(name) is not None
             case ir.Call() if _is_of_one_number(stmt.value):
@@ -782,7 +781,7 @@ def _is_of_one_number(expr: ir.Expr) -> bool:
 
 def _operations(stmt: ir.Stmt, factor: ir.Expr) -> int:
     """How many operators stand in a statement; of a negation, how often just that is done."""
-    if isinstance(factor, ir.Call) and factor.fn == NEG:
+    if isinstance(factor, ir.Call) and factor.fn == ir.NEG:
         return sum(part == factor for part in ir.walk_statement(stmt))
     calls = (part for part in ir.walk_statement(stmt) if isinstance(part, ir.Call))
     return sum(isinstance(call.fn, ir.Ref) and call.fn.text in _PRECEDENCE for call in calls)

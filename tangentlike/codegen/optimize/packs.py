@@ -33,7 +33,6 @@ from ...errors import Place
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex, all_names
 from ...ir.names import Names
-from .algebra import ADD
 from .analyses import IN_PLACE, Analyses
 from .effects import Effect, effect_of, expr_effect, is_pure, pinned_names
 from .facts import Facts
@@ -553,7 +552,7 @@ def _through(stack: str, side: _Side, live: Liveness) -> tuple[ir.For, ir.For] |
         and not live.is_live_after(loop, counted)
     ):
         return None
-    iterable = ir.Call(_REVERSED, (ir.Var(stack),))
+    iterable = ir.Call(ir.REVERSED, (ir.Var(stack),))
     body = tuple(stmt for stmt in loop.body if stmt is not pop)
     return loop, ir.For(pop.target, iterable, body, loop.origin)
 
@@ -573,10 +572,7 @@ def _without_counts(function: ir.Function, names: Collection[str]) -> ir.Functio
 
 def _counts(value: ir.Expr, name: str) -> bool:
     """Whether a value is a number, or one more than the name has."""
-    return isinstance(value, ir.Const) or value == ir.Call(ADD, (ir.Var(name), ir.Const(1)))
-
-
-_REVERSED = ir.Ref("reversed", reversed)
+    return isinstance(value, ir.Const) or value == ir.Call(ir.ADD, (ir.Var(name), ir.Const(1)))
 
 
 # --------------------------------------------------------------------------------------------------

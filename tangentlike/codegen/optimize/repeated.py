@@ -18,7 +18,7 @@ from functools import cached_property
 from ... import ir
 from ...rules import iterator_programs
 from ...rules.index_kinds import key_parts
-from .algebra import DIV, MUL, NEG, Product, build, product_of
+from .algebra import Product, build, product_of
 from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect
 from .facts import Facts, numpy_name, runtime_name, words
@@ -170,7 +170,7 @@ class _Sharing(Asking):
                     whole = self._whole(value) if self.again else value
                     if whole in self.again and self._is_settled(name):
                         self._share(at, stmt, whole, out)
-                    elif value.fn == DIV and stmt.origin.role == "adjoint":
+                    elif value.fn == ir.DIV and stmt.origin.role == "adjoint":
                         self._share_quotient(at, name, value, out)
         return ir.unless_same(out, block)
 
@@ -270,11 +270,11 @@ class _Sharing(Asking):
 
     def _divided(self, expr: ir.Expr, name: str, over: str, under: ir.Expr) -> ir.Expr:
         """`over * (y / under)` as `name * y`."""
-        if isinstance(expr, ir.Call) and expr.fn in (MUL, NEG):
+        if isinstance(expr, ir.Call) and expr.fn in (ir.MUL, ir.NEG):
             product = product_of(expr)
             for at, factor in enumerate(product.factors):
                 match factor:
-                    case ir.Call(fn=fn, args=(y, below)) if fn == DIV and below == under:
+                    case ir.Call(fn=fn, args=(y, below)) if fn == ir.DIV and below == under:
                         if ir.Var(over) in product.factors:
                             factors = list(product.factors)
                             factors[at] = y

@@ -26,7 +26,6 @@ from ...ir.kind import is_named
 from ...ir.nodes import SHAPE_ATTRIBUTES
 from ...pytree import leaves
 from .accumulate import may_be_complex, names_of_their_own
-from .algebra import NEG
 from .analyses import Analyses
 from .effects import expr_effect
 from .facts import Facts, is_entrywise, words
@@ -111,7 +110,7 @@ class _Reuse:
 
     def _into(self, fn: ir.Expr, args: tuple[ir.Expr, ...], dead: ir.Var) -> ir.Expr:
         assert isinstance(fn, ir.Ref)
-        name = "negative" if fn == NEG else _FUNCTIONS.get(fn.text)
+        name = "negative" if fn == ir.NEG else _FUNCTIONS.get(fn.text)
         function = fn if name is None else self.facts.numpy_function(name)
         return ir.Call(function, args, (("out", dead),))
 
@@ -158,7 +157,7 @@ def _is_elementwise(expr: ir.Expr) -> bool:
     if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref) or expr.kwargs:
         return False
     fn, count = expr.fn, len(expr.args)
-    if fn == NEG or (fn.text in _FUNCTIONS and count == 2):
+    if fn == ir.NEG or (fn.text in _FUNCTIONS and count == 2):
         return True
     return is_entrywise(fn.obj) and count == fn.obj.nin and gives_type(fn.obj)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeGuard
@@ -246,7 +245,6 @@ def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
 
 Axes = tuple[Dim, ...]
 _OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
-_IADD = ir.Ref("+=", operator.iadd)
 _OPEN: Axes = ("open",)  # those of a name of which no definition is known yet
 
 
@@ -263,7 +261,7 @@ class AxesOf:
                 case ir.Assign(target=str(name)):
                     definitions.append((name, stmt.value))
                 case ir.Update(target=ir.Var(name)):
-                    definitions.append((name, ir.Call(_IADD, (ir.Var(name), stmt.value))))
+                    definitions.append((name, ir.Call(ir.IADD, (ir.Var(name), stmt.value))))
                 case _:
                     definitions += [(name, None) for name in ir.binds(stmt)]
         definitions = [(name, value) for name, value in definitions if self._given(name) is None]
@@ -320,7 +318,7 @@ class AxesOf:
     ) -> Axes | None:
         name = runtime_name(fn.obj) or numpy_name(fn.obj)
         every = [self._of(arg) for arg in args]
-        if fn == _IADD:  # (what is added in place leaves an array with axes as large as it is)
+        if fn == ir.IADD:  # (what is added in place leaves an array with axes as large as it is)
             return every[0] or _spread(every)
         if fn.text in _OPERATORS or (is_entrywise(fn.obj) and not options):
             return _spread(every)

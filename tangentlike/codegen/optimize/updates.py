@@ -194,7 +194,7 @@ class _Keeping(Asking):
 # need not go through the array, and the zero may wait until the taken entry was read, so that no
 # copy of it is made.
 
-_BINARY = {operator.iadd: ir.Ref("+", operator.add), operator.isub: ir.Ref("-", operator.sub)}
+_BINARY = {operator.iadd: ir.ADD, operator.isub: ir.SUB}
 _ZERO = ir.Const(0.0)
 
 
