@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tangentlike.cli import main
 from tangentlike.pipeline.table import STAGE_NAMES
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent
 
@@ -144,10 +145,7 @@ def test_standalone_needs_numpy_only(folder: Path) -> None:
         "import sys; sys.modules['tangentlike'] = None; import made; "
         "print(made.loss_grad(0.0, 2.0))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=folder
-    )
-    assert found.stdout.strip() == "0.0", found.stderr
+    assert python("-c", script, folder=folder).strip() == "0.0"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import linecache
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -25,6 +23,7 @@ da = pytest.importorskip("dask.array")
 
 from tangentlike.dask import pullbacks  # noqa: E402 (needs dask)
 from tangentlike.dask.pullbacks import Shipped  # noqa: E402
+from tests.processes import python  # noqa: E402
 
 RNG = np.random.default_rng(3)
 X, Y, W = RNG.normal(size=(23, 4)), RNG.normal(size=23), RNG.normal(size=4)
@@ -318,11 +317,8 @@ def test_data_that_change_between_the_passes_are_refused() -> None:
 def test_few_chunks_are_in_memory_at_a_time(name: str) -> None:
     """In a process of its own: threads and clients of other tests would count with it."""
     code = f"import tests.test_dask as t; print(t.most_in_memory({name!r}))"
-    there = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=there, stdout=subprocess.PIPE, text=True
-    )
-    assert done.returncode == 0 and 0 < int(done.stdout) <= 20, f"{done.stdout} of 60 chunks"
+    most = int(python("-c", code))
+    assert 0 < most <= 20, f"{most} of 60 chunks"
 
 
 def most_in_memory(name: str) -> int:
@@ -500,18 +496,10 @@ if __name__ == "__main__":
 def test_functions_of_a_script_travel_to_other_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    root = str(Path(tl.__file__).parent.parent)
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((root, os.environ.get("PYTHONPATH", "")))},
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "100%" in done.stdout
-    assert "through comes out differently in another process" in done.stdout
-    found = [float(word) for word in done.stdout.split()[-6:]]
+    printed = python(str(script), folder=tmp_path)
+    assert "100%" in printed
+    assert "through comes out differently in another process" in printed
+    found = [float(word) for word in printed.split()[-6:]]
     w, scales = np.array([0.1, 0.2, 0.3]), (1.0, 2.0, 3.0)
     expected = sum(2 * k * np.tanh(k * w) * (1 - np.tanh(k * w) ** 2) for k in scales)
     total = sum(np.sum(np.tanh(k * w) ** 2) for k in scales)

@@ -24,6 +24,7 @@ from tangentlike.errors import UnsupportedError
 from tangentlike.frontend.lower import lower, read_function
 from tangentlike.frontend.resolve import Scope
 from tangentlike.runtime import unbroadcast
+from tests.processes import python
 from tests.programs import BY_NAME
 
 RATE = 0.5
@@ -71,11 +72,7 @@ def run(text: str, call: str) -> str:
     """The printed value of an expression after a file, in an interpreter without tangentlike."""
     block = "import sys\nsys.modules['tangentlike'] = None\n"
     program = text.replace("from __future__ import annotations", "", 1)
-    done = subprocess.run(
-        [sys.executable, "-c", f"{block}{program}\nprint({call})"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return python("-c", f"{block}{program}\nprint({call})").strip()
 
 
 def test_helpers_data_and_classes_come_along() -> None:

@@ -6,7 +6,6 @@ import ast
 import collections
 import functools
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 import tangentlike as tl
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tangentlike"
@@ -142,10 +142,7 @@ def test_nothing_heavy_is_imported() -> None:
         "import sys, numpy; before = set(sys.modules); import tangentlike; "
         f"print([m for m in {heavy!r} if m in sys.modules and m not in before])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.strip() == "[]"
+    assert python("-c", script).strip() == "[]"
 
 
 def test_import_time_is_printed() -> None:
@@ -155,10 +152,7 @@ def test_import_time_is_printed() -> None:
         "import tangentlike; c = time.perf_counter(); "
         "print(f'numpy {1e3 * (b - a):.0f} ms, tangentlike {1e3 * (c - b):.0f} ms more')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    print(done.stdout)
+    print(python("-c", script))
 
 
 def defined_twice(body: list[ast.stmt]) -> set[str]:
@@ -280,10 +274,7 @@ def test_import_is_cheap() -> None:
         "import sys, tangentlike\n"
         "print(*(name for name in sys.modules if name.startswith('tangentlike.')))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    loaded = {name.removeprefix("tangentlike.") for name in ran.stdout.split()}
+    loaded = {name.removeprefix("tangentlike.") for name in python("-c", program).split()}
     late = {"frontend.lower", "analysis", "ad", "codegen", "pipeline", "dispatch.called"}
     assert "api" in loaded
     assert not {name for name in loaded if {name, name.split(".")[0]} & late}

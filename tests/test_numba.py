@@ -18,6 +18,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.frontend.primal import is_compiled_python
+from tests.processes import python
 
 numba = pytest.importorskip("numba")
 RNG = np.random.default_rng(0)
@@ -579,17 +580,10 @@ print(sum(run.dispatcher.stats.cache_hits.values()))
 def test_compiled_code_is_found_again_by_another_process(tmp_path: Path) -> None:
     script = tmp_path / "rates.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept"), "NUMBA_OPT": "3"}
+    environment = {"TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept"), "NUMBA_OPT": "3"}
 
     def run(rate: float) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, str(script), str(rate)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.split("\n")
+        return python(str(script), str(rate), **environment).split("\n")
 
     assert run(2.0)[:2] == ["[8.0, 8.0]", "0"]
     assert run(2.0)[:2] == ["[8.0, 8.0]", "1"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 import tangentlike as tl
 from tangentlike import runtime
 from tangentlike.errors import InternalError
+from tests.processes import python
 from tests.sampled import one_in
 
 numba = pytest.importorskip("numba")
@@ -257,13 +255,6 @@ print(sum(run.dispatcher.stats.cache_hits.values()))
 def test_what_python_runs_is_found_again_by_another_process(tmp_path: Path) -> None:
     script = tmp_path / "values.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "TANGENTLIKE_CACHE_DIR": str(tmp_path / "kept")}
     for hits in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.split() == ["1.0", hits]
+        printed = python(str(script), TANGENTLIKE_CACHE_DIR=str(tmp_path / "kept"))
+        assert printed.split() == ["1.0", hits]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.processes import python
 from tests.test_kinds_of_results import walks, width
 
 numba = pytest.importorskip("numba")
@@ -201,22 +200,14 @@ def test_again_in_another_process(compiled_apart: Path) -> None:
         "import test_numba_recursion as t; print(tl.grad(t.alternating, target='numba')(0.4, 5))"
     )
     for _ in range(2):
-        ran = subprocess.run(
-            [sys.executable, "-c", text], capture_output=True, text=True, check=False
-        )
-        assert ran.returncode == 0, ran.stderr
-        assert float(ran.stdout) == pytest.approx(tl.grad(alternating)(0.4, 5), rel=1e-12)
+        assert float(python("-c", text)) == pytest.approx(tl.grad(alternating)(0.4, 5), rel=1e-12)
 
 
 def test_standalone_files(tmp_path: Path) -> None:
     out = tmp_path / "integral_grad.py"
-    call = [sys.executable, "-m", "tangentlike", "grad", f"{__file__}:integral", "--wrt", "p,b"]
+    call = ["-m", "tangentlike", "grad", f"{__file__}:integral", "--wrt", "p,b"]
     call += ["--value", "p=1.3", "--value", "b=2.0", "--target", "numba", "--standalone"]
-    ran = subprocess.run([*call, "-o", str(out)], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    python(*call, "-o", str(out))
     text = "import integral_grad as g; print(g.integral_grad(1.3, 2.0))"
-    ran = subprocess.run(
-        [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    np.testing.assert_allclose(eval(ran.stdout), tl.grad(integral, (0, 1))(1.3, 2.0), rtol=1e-11)
+    found = eval(python("-c", text, folder=tmp_path))
+    np.testing.assert_allclose(found, tl.grad(integral, (0, 1))(1.3, 2.0), rtol=1e-11)

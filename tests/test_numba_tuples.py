@@ -3,8 +3,6 @@ what it is taken by."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.processes import python
 
 numba = pytest.importorskip("numba")
 # (Each compilation takes a second.)
@@ -198,10 +197,7 @@ def test_classes_that_change_between_processes(tmp_path: Path) -> None:
 
     def run(text: str, name: str) -> str:
         (tmp_path / "module.py").write_text(text)
-        call = [sys.executable, "-B", "-c", CALL.format(name)]
-        ran = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
+        return python("-B", "-c", CALL.format(name), folder=tmp_path)
 
     assert run(MODULE, "State") == "6.0 6.0 9.0\n"
     lines = MODULE.splitlines()
@@ -216,18 +212,14 @@ def arguments() -> tuple[Any, ...]:
 
 def test_standalone_files(tmp_path: Path) -> None:
     out = tmp_path / "predators_grad.py"
-    call = [sys.executable, "-m", "tangentlike", "grad", f"{__file__}:predators", "--wrt", "s,p"]
+    call = ["-m", "tangentlike", "grad", f"{__file__}:predators", "--wrt", "s,p"]
     call += ["--args", "arguments", "--target", "numba", "--standalone", "-o", str(out)]
-    ran = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    python(*call)
     text = "import predators_grad as g; from collections import namedtuple as n; "
     text += "print(g.predators_grad(g.State(1.2, 0.4), n('Rates', 'growth death')(1.1, 0.6), 7))"
-    ran = subprocess.run(
-        [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
+    found = eval(python("-c", text, folder=tmp_path))
     wanted = tl.grad(predators, ("s", "p"))(*arguments())
-    np.testing.assert_allclose(eval(ran.stdout), wanted, rtol=1e-11)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11)
 
 
 def of_layers(layers, x):

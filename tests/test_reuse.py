@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 
 import tangentlike as tl
 from tests.generator import arguments, generate, load
+from tests.processes import python
 
 RNG = np.random.default_rng(0)
 X, Y, W = RNG.uniform(0.5, 1.5, (3, 4, 3))
@@ -265,7 +264,6 @@ def test_generated_programs(features: str) -> None:
 def test_memory_is_kept_by_the_process() -> None:
     """The setting is the process's: it is made in another one."""
     text = "import tangentlike as tl; print(tl.keep_memory(), tl.keep_memory(limit=0))"
-    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert run.stdout in ("True True\n", "False False\n")
+    assert python("-c", text) in ("True True\n", "False False\n")
     with pytest.raises(ValueError, match="limit= is a number of bytes, not -1"):
         tl.keep_memory(-1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 import tangentlike as tl
 from tests import agreement
 from tests.generator import reverse_slope, text_slope
+from tests.processes import python
 
 X = np.array([0.3, -0.7, 1.1])
 
@@ -206,5 +205,4 @@ def test_logistic_functions_by_a_rule_of_the_users(tmp_path: Path) -> None:
     )
     file = tmp_path / "by_rule.py"
     file.write_text(text)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    python(str(file))

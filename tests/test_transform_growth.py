@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cProfile
 import pstats
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +34,7 @@ from tangentlike.pipeline.table import collecting
 from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
 from tests.generator import load
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent
 
@@ -260,9 +260,7 @@ print(len(tl.value_and_grad(recurrence).source), gc.collect())
 
 def test_what_a_transform_makes_is_gone_without_garbage_collection() -> None:
     # (in a process of its own: caches that are full let go of what other tests have made)
-    run = [sys.executable, "-c", LEFT_FOR_THE_COLLECTOR]
-    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
-    length, left = map(int, done.stdout.split())
+    length, left = map(int, python("-c", LEFT_FOR_THE_COLLECTOR).split())
     assert length > 100
     assert left < 300  # (tools that print; what is worked out of a program are thousands)
 
