@@ -67,7 +67,8 @@ class Request:
     and takes adjoints by identity; `strict`: what is refused is refused at once, also where a
     call may not reach it; `namespace`: the module that the arrays name as theirs; `by_identity`:
     adjoints are found by identity though names would do; `looked_up`: see `Reading`; `reuse`:
-    arrays that nothing reads any more are written anew.
+    arrays that nothing reads any more are written anew; `any_outside`: nothing is known of the
+    numbers and arrays outside.
     """
 
     mode: str
@@ -87,6 +88,7 @@ class Request:
     by_identity: bool = False
     looked_up: frozenset[str] = frozenset()
     reuse: bool = False
+    any_outside: bool = False
 
     @property
     def exact(self) -> int:

@@ -15,13 +15,14 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.comprehensions import is_generator
 from ..frontend.owners import module_of
-from ..frontend.resolve import once_a_reading
+from ..frontend.resolve import once_a_reading, trusted
 from ..frontend.signatures import plain_signature
 from ..frontend.structures import (
     assigned_attributes,
     has_own_methods,
     is_function,
     is_object,
+    rank_of,
     structure_of,
 )
 from ..ir.kind import (
@@ -159,8 +160,8 @@ def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
     match expr:
         case ir.Const(value):
             return literal(value)
-        case ir.Ref(obj=obj):
-            return _live(expr.text, obj)
+        case ir.Ref():
+            return _live(expr)
         case ir.Display():
             return _display(expr, kinds, book)
         case ir.Index(base, key):
@@ -215,17 +216,22 @@ def literal(value: Any) -> Kind:
 
 
 _structure = once_a_reading(structure_of)
+_CONSTANTS = ("pi", "e", "inf")  # of libraries
 
 
-def _live(text: str, obj: Any) -> Kind:
-    """Data of the user's module may be rebound between runs: only library constants count."""
+def _live(ref: ir.Ref) -> Kind:
+    """What is known of what a name outside means. Data of the user's may be bound to something
+    else: numbers and arrays are trusted to stay of their dtype and rank, all other is not."""
+    obj = ref.obj
     if isinstance(obj, ModuleType):
         return Kind("other", module=obj)
     if is_function(obj):
         return FUNCTION
     if isinstance(obj, type) or twin(obj) is not None:
         return OTHER
-    if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
+    if trusted(ref):
+        return rank_of(obj)
+    if "." in ref.text and type(obj) is float and ref.text.rpartition(".")[2] in _CONSTANTS:
         return FLOAT
     if not is_object(obj) and not isinstance(obj, (list, tuple)):
         return UNKNOWN

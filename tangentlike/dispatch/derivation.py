@@ -146,7 +146,8 @@ class Derivation:
         if self._waiting is not None and self._waiting[1].hold():
             raise again(self._waiting[0])
         inner, request = self.primal.inner, self.request
-        with noting() as meanings, _refusals_kept() as refused:
+        trusting = not request.any_outside
+        with noting(trusting) as meanings, _refusals_kept() as refused:
             if self in refused:
                 raise again(refused[self])
             try:
@@ -496,8 +497,11 @@ class Derivation:
     @cached_property
     def text(self) -> str:
         """The text of the emitted functions as it stands by itself: it checks the types of its
-        arguments where it relies on them."""
-        return self.derived.guarded() if self._relies_on_types else self.derived.untyped
+        arguments, and of numbers and arrays outside, where it relies on them."""
+        of_arguments, outside = self._relies_on_types, self._relies_on_what_is_outside
+        if not (of_arguments or outside):
+            return self.derived.untyped
+        return self.derived.guarded(of_arguments, outside)
 
     def standalone(self) -> str:
         """The text of a file that needs only NumPy."""
@@ -511,6 +515,17 @@ class Derivation:
         request = replace(self.request, example=None, structures=())
         try:
             general = derivation_of(self.primal, request).settled().derived
+        except TangentlikeError:
+            return True
+        return self.derived.untyped != general.untyped
+
+    @cached_property
+    def _relies_on_what_is_outside(self) -> bool:
+        """Whether it is another than that for any numbers and arrays outside."""
+        if not self.derived.types_outside() or self.primal.inner is not None:
+            return bool(self.derived.types_outside())
+        try:
+            general = derivation_of(self.primal, replace(self.request, any_outside=True)).derived
         except TangentlikeError:
             return True
         return self.derived.untyped != general.untyped
@@ -882,7 +897,7 @@ _DERIVATIONS = Derivations()
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
     *("has_complex", "has_foreign", "structures", "settled", "strict"),
-    *("namespace", "by_identity", "looked_up", "reuse"),
+    *("namespace", "by_identity", "looked_up", "reuse", "any_outside"),
 )
 
 

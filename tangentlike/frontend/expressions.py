@@ -123,7 +123,7 @@ class Reader:
             try:
                 found = live_attribute(base.obj, node.attr)
                 # (What is None now and is written into later is another object then.)
-                return Ref(f"{base.text}.{node.attr}", found, again=found is None)
+                return Ref(f"{base.text}.{node.attr}", found, found is None, base.anew)
             except AttributeError:
                 raise UnsupportedError(
                     f"`{base.text}` has no attribute `{node.attr}`",

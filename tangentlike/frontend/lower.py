@@ -186,7 +186,9 @@ def lower(
         # (Looked up, so that it is noted what these names mean now.)
         inner = tuple(_inner(scope.lookup(name), (*lent, *helpers), names) for name in helpers)
         params = with_lent(read.params, lent, scope)
-        read = replace(read, params=params, body=(*_checks(function, read), *inner, *read.body))
+        read = replace(
+            read, params=params, body=(*_checks(function, read, scope), *inner, *read.body)
+        )
         read = with_cells(read, names) if cells else read
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
@@ -198,10 +200,13 @@ def lower(
         ) from None
 
 
-def _checks(function: types.FunctionType, read: Function) -> Iterator[ir.Stmt]:
-    """The checks of arguments that decorators of the text of a derivative make, as statements."""
+def _checks(function: types.FunctionType, read: Function, scope: Scope) -> Iterator[ir.Stmt]:
+    """The checks that decorators of the text of a derivative make, as statements."""
+    own = {param.name for param in read.params}
     for stated in required_by(function)[1]:
-        operands: tuple[Expr, ...] = (ir.Const(stated), *map(Var, names_in(stated)))
+        names = names_in(stated)
+        values = (Var(name) if name in own else scope.ref(name) for name in names)
+        operands: tuple[Expr, ...] = (ir.Const(stated), *values)
         check = ir.Call(Ref(require_types.__name__, require_types), operands, at=read.place)
         yield ir.Do(check, Origin(read.place))
 

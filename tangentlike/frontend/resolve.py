@@ -99,7 +99,8 @@ class Scope:
         """The object that a name means now, with whether it may mean another one when it runs."""
         found = self.lookup(name)
         self._note_read(name, found)
-        return ir.Ref(name, found, again=name in bound_again(self.globals))
+        anew = bound_again(self.globals)
+        return ir.Ref(name, found, again=name in anew, anew=anew)
 
     def has_meant(self, name: str, obj: Any) -> bool:
         """Whether the function was read with a name standing for an object. Data may be another
@@ -203,6 +204,8 @@ def live_attribute(obj: Any, name: str) -> Any:
         note_name(vars(obj), name, found)
     elif _stands_for_module(obj):
         note_data((id(obj), name), lambda: getattr(obj, name, ABSENT) is found)
+    elif (form := form_of(found)) is not None:
+        note_data((id(obj), name), lambda: form_of(getattr(obj, name, None)) == form)
     return found
 
 
@@ -231,7 +234,8 @@ def is_array_module(obj: Any) -> bool:
 # Functions, classes and modules are read when a derivative is made: a helper that is defined
 # again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was,
 # and so does a method that is patched, or a default that is replaced.
-# Data is left alone, since emitted code reads it when it runs, unless it is given as an argument.
+# Data is left alone, since emitted code reads it when it runs, unless it is given as an argument;
+# but numbers and arrays stay of the dtype, and the rank, that they were.
 
 
 class Meanings:
@@ -239,12 +243,13 @@ class Meanings:
     were read are made of, and what the classes of objects have as methods."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
-        self._cells: dict[int, tuple[types.CellType, Any]] = {}
+        self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any, Any]] = {}
+        self._cells: dict[int, tuple[types.CellType, Any, Any]] = {}
         self._functions: dict[int, tuple[types.FunctionType, Parts]] = {}
         self._classes: dict[type, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
         self._data: dict[Any, Callable[[], bool]] = {}
+        self.trusts_data = True  # whether numbers and arrays outside are known by what they are
         self.asks_modules = False  # whether a function was read that asks arrays for their module
         self.seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # (`once_a_reading`)
 
@@ -258,7 +263,7 @@ class Meanings:
         """
         known: dict[str, Any] = {"names_hold": self._names_hold, "rest_holds": self._rest_holds}
         tests, modules = ["True"], dict[int, tuple[dict[str, Any], dict[str, Any]]]()
-        for n, (module, name, obj) in enumerate(self._names.values()):
+        for n, (module, name, obj, _) in enumerate(self._names.values()):
             if type(module) is dict and name.isidentifier() and not keyword.iskeyword(name):
                 modules.setdefault(id(module), (module, {}))[1][name] = obj
             else:
@@ -283,10 +288,14 @@ class Meanings:
     ) -> Meanings | None:
         """The same with cells (by the id of those in whose place they are), and with `new`, a
         function of the same code, for `old`; None where what a cell held was relied on."""
-        if any(key in self._cells for key in cells):
-            return None
         made = Meanings()
-        made._names, made._cells, made._classes = self._names, self._cells, self._classes
+        made._names, made._classes = self._names, self._classes
+        for key, (cell, obj, form) in self._cells.items():
+            other = cells.get(key, cell)
+            held = contents_of(other) if other is not cell else obj
+            if other is not cell and (form is None or form_of(held) != form):
+                return None
+            made._cells[id(other)] = other, held, form
         made._derivatives = self._derivatives
         made._functions = {k: v for k, v in self._functions.items() if k != id(old)}
         made._functions[id(new)] = new, parts_of(new)
@@ -298,16 +307,16 @@ class Meanings:
         return bool(self._derivatives)
 
     def _names_hold(self) -> bool:
-        for names, name, obj in self._names.values():
+        for names, name, obj, form in self._names.values():
             now = names.get(name, obj)
-            if not means_the_same(now, obj):
+            if not means_the_same(now, obj) or form_of(now) != form:
                 return False
         return all(is_made_of(fn, parts) for fn, parts in self._functions.values())
 
     def _rest_holds(self) -> bool:
-        for cell, obj in self._cells.values():
+        for cell, obj, form in self._cells.values():
             now = contents_of(cell, obj)
-            if not means_the_same(now, obj):
+            if not means_the_same(now, obj) or form_of(now) != form:
                 return False
         for cls, (now, members) in self._classes.items():
             if len(now) != len(members) or not all(map(is_, now.values(), members.values())):
@@ -337,21 +346,31 @@ def _function(params: str, body: str, known: dict[str, Any]) -> types.FunctionTy
 
 
 def _same_names(module: dict[str, Any], found: dict[str, Any]) -> types.FunctionType:
-    """Whether the names of a module stand for these very objects (NameError: one for nothing)."""
-    params = [f"{'_' * max(map(len, found))}_{place}" for place in range(len(found))]
-    tests = " and ".join(f"{name} is {param}" for name, param in zip(found, params, strict=True))
-    code = _function(", ".join(params), f"return {tests}", {}).__code__
-    return types.FunctionType(code, module, argdefs=tuple(found.values()))
+    """Whether the names of a module stand for these very objects (NameError: one for nothing), and
+    arrays among them have the shapes that they have now."""
+    known, tests = list[Any](), list[str]()
+    longest = "_" * max(map(len, found))
+    for name, obj in found.items():
+        tests.append(f"{name} is {longest}_{len(known)}")
+        known.append(obj)
+        if type(obj) is np.ndarray:
+            tests.append(f"{name}.shape == {longest}_{len(known)}")
+            known.append(obj.shape)
+    params = ", ".join(f"{longest}_{place}" for place in range(len(known)))
+    code = _function(params, f"return {' and '.join(tests)}", {}).__code__
+    return types.FunctionType(code, module, argdefs=tuple(known))
 
 
 _NOTING: ContextVar[tuple[Meanings, ...]] = ContextVar("noting", default=())
 
 
 @contextmanager
-def noting() -> Iterator[Meanings]:
-    """Collect what the names mean that are looked up from here on, in derivations inside too."""
-    made = Meanings()
-    token = _NOTING.set((*_NOTING.get(), made))
+def noting(trusting: bool = True) -> Iterator[Meanings]:
+    """Collect what the names mean that are looked up from here on, in derivations inside too;
+    `trusting`: numbers and arrays outside are known by what they are."""
+    made, outer = Meanings(), _NOTING.get()
+    made.trusts_data = trusting and all(meanings.trusts_data for meanings in outer)
+    token = _NOTING.set((*outer, made))
     try:
         yield made
     finally:
@@ -382,17 +401,19 @@ def once_a_reading(look: _F) -> _F:
 
 @once_a_reading
 def bound_again(names: Mapping[str, Any]) -> frozenset[str]:
-    """The names of a module, and of functions around others in it, that its functions bind anew:
-    `global CACHE; CACHE = {}`.
+    """The names of a module, and of functions around others in it, that its functions bind anew
+    (`global CACHE; CACHE = {}`), and the attributes of anything, each behind a dot.
 
-    >>> exec("def reset():\\n    global Q\\n    Q = {}", names := {"Q": None})
-    >>> bound_again(names)
-    frozenset({'Q'})
+    >>> exec("def reset(c):\\n    global Q\\n    Q, c.n = {}, 1", names := {"Q": None})
+    >>> sorted(bound_again(names))
+    ['.n', 'Q']
     """
     pending = [code for obj in tuple(names.values()) for code in _codes(obj, names)]
     found: set[str] = set()
     for code in pending:
         pending.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
+        if not _STORING.isdisjoint(code.co_code[::2]):
+            found.update(f".{code.co_names[place]}" for place in _stored_names(code.co_code))
         if _BINDING.isdisjoint(code.co_code[::2]):
             continue
         for instruction in dis.get_instructions(code):
@@ -401,6 +422,16 @@ def bound_again(names: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _stored_names(code: bytes) -> Iterator[int]:
+    """Which names a code stores attributes by (`dis` takes a hundred times as long to say so)."""
+    more = 0
+    for opcode, argument in zip(code[::2], code[1::2], strict=True):
+        if opcode in _STORING:
+            yield more | argument
+        more = (more | argument) << 8 if opcode == dis.EXTENDED_ARG else 0
+
+
+_STORING = frozenset((dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]))
 _BINDING = frozenset(
     dis.opmap[name] for name in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF")
 )
@@ -424,21 +455,33 @@ def _codes(obj: Any, names: Mapping[str, Any]) -> Iterator[types.CodeType]:
             obj = inspect.getattr_static(obj, "__wrapped__", None)
 
 
+def trusted(ref: ir.Ref) -> bool:
+    """Whether a derivative may rely on what a name outside means being the number, or the array of
+    a rank and dtype, that it is now: it is made again where that is no longer so."""
+    if ref.again or ref.anew is None or form_of(ref.obj) is None:
+        return False
+    owner, _, name = ref.text.rpartition(".")
+    if owner and f".{name}" in ref.anew:
+        return False
+    readings = _NOTING.get()
+    return not readings or readings[-1].trusts_data
+
+
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
     """A global, or an attribute of a module, was found to mean `obj`."""
-    meant = _means(obj)
-    if meant is not None:
+    meant, form = _means(obj), form_of(obj)
+    if meant is not None or form is not None:
         for meanings in _NOTING.get():
-            meanings._names.setdefault((id(names), name), (names, name, obj))
+            meanings._names.setdefault((id(names), name), (names, name, obj, form))
         note_class(meant)
 
 
 def note_cell(cell: types.CellType, obj: Any) -> None:
     """A closure variable was found to mean `obj`."""
-    meant = _means(obj)
-    if meant is not None:
+    meant, form = _means(obj), form_of(obj)
+    if meant is not None or form is not None:
         for meanings in _NOTING.get():
-            meanings._cells.setdefault(id(cell), (cell, obj))
+            meanings._cells.setdefault(id(cell), (cell, obj, form))
         note_class(meant)
 
 
@@ -531,3 +574,19 @@ def means_the_same(now: Any, then: Any) -> bool:
     """Whether a derivative that was made with one object holds for another in its place, as for
     all data."""
     return now is then or _means(now) is _means(then)
+
+
+def form_of(obj: Any) -> Any:
+    """What a derivative relies on of a number or an array outside: its dtype, and which of its axes
+    have length 1; None for anything else.
+
+    >>> form_of(1.5), form_of(np.ones((1, 3)))
+    (<class 'float'>, (dtype('float64'), (True, False)))
+    """
+    if type(obj) is np.ndarray:
+        return obj.dtype, tuple([n == 1 for n in obj.shape])
+    cls = type(obj)
+    return cls if cls in _NUMBERS or issubclass(cls, (np.number, np.bool_)) else None
+
+
+_NUMBERS = (bool, int, float, complex)

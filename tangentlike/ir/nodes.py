@@ -54,12 +54,15 @@ class Ref:
 
     `text` is how the program spells it. Operators are `Ref`s too: `+` is
     `Ref("+", operator.add)`, and is printed infix. Two `Ref`s are equal if they mean
-    the same object. One that is bound `again` may mean another object later.
+    the same object. One that is bound `again` may mean another object later. `anew` are the names
+    and attributes (`.rate`) that functions of its module bind, if it is noted what it means: where
+    that is no number or array of this dtype and rank any more, the derivative is made again.
     """
 
     text: str
     obj: Any = field(compare=False, hash=False)
     again: bool = field(default=False, compare=False, repr=False)
+    anew: frozenset[str] | None = field(default=None, compare=False, repr=False)
     key: int = field(init=False, repr=False, metadata={"is": "id(obj)"})
 
 

@@ -11,6 +11,7 @@ from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, given_twice, tangent_only
+from ..ad.normalize.both_modes import stars_written_out
 from ..ad.normalize.common import known_compositions, share_loads
 from ..ad.normalize.effects_first import Apart, effects_first
 from ..ad.normalize.inplace import writes_as_stores
@@ -44,7 +45,7 @@ from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.method_lookup import KnownCallees
 from ..ad.specialize.methods import Methods
-from ..ad.specialize.stored_types import Stored, stored_kinds
+from ..ad.specialize.stored_types import Stored, keys_stay, stored_kinds
 from ..analysis.activity import (
     active_names,
     carrying_names,
@@ -491,6 +492,11 @@ class Builder:
             known = self._inferred[key] = function, infer_kinds(function, given, self.book)
         return known[1]
 
+    @property
+    def keys_stay(self) -> bool:
+        """Whether it is known that dicts that are given keep their keys."""
+        return keys_stay(self.book)
+
     def forget_kinds(self) -> None:
         """What was found while something was assumed of a recursive call that is not true."""
         self._inferred.clear()
@@ -593,6 +599,7 @@ class Builder:
             raise not_by_names(lowered.function.place)
         read = lowered.function
         varied = functools.cache(lambda: self._context(lowered, given).varied(read, wrt))
+        lowered = self._stars_written_out(lowered, given)
         lowered = short_calls_written_out(lowered, self.callees, wrt, varied)
         lowered, context = self._desugared(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
@@ -611,6 +618,14 @@ class Builder:
             refuse_local_inputs(function, wrt, {}, context.kinds)
         known = (function, aliases, active, conversion.sites, counters)
         return Primal(*known, wrt, written, shared), context
+
+    def _stars_written_out(self, lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
+        """A function that is given the items of a known tuple or dict may be short."""
+        context = self._context(lowered, given)
+        function = stars_written_out(lowered.function, context)
+        if function is lowered.function:
+            return lowered
+        return lowered.with_body(function.body, context.temporaries)
 
     def _idle_names(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context

@@ -32,7 +32,7 @@ from ..codegen.optimize.reuse import reuse_buffers
 from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
-from ..codegen.print.module import guarded, scopes_of, types_line
+from ..codegen.print.module import guarded, scopes_of, types_line, types_outside
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
@@ -170,12 +170,18 @@ class Derived:
         """The text without the comment that says which types it is for."""
         return self.source.split("\n", len(types_line(self.module.types)))[-1].lstrip("\n")
 
-    def guarded(self) -> str:
-        """The text where it stands by itself: it checks the types that it was made for."""
+    def types_outside(self) -> tuple[tuple[str, str], ...]:
+        """The types of the numbers and arrays outside that the text names, by their names in it."""
         made = self.whole()
-        return emit(
-            guarded(made.module, len(self.functions), True), made.lowered.scope, made.scopes
-        ).source
+        return types_outside(made.module, made.lowered.scope, made.scopes)
+
+    def guarded(self, of_arguments: bool = True, outside: bool = False) -> str:
+        """The text where it stands by itself: it checks the types that it was made for, those of
+        its arguments and of numbers and arrays outside."""
+        made = self.whole()
+        module = made.module if of_arguments else ir.Module(made.module.functions)
+        checked = guarded(module, len(self.functions), True, made.types_outside() * outside)
+        return emit(checked, made.lowered.scope, made.scopes).source
 
     def standalone(self, checks: bool = False) -> str:
         """The text of a file that needs only NumPy, and `checks` the types it was made for."""
@@ -521,7 +527,9 @@ def _builder(
         lasting = build.lasting(read, given)
         has_complex = request.has_complex or build.computes_complex(read, given, set())
         run.made = read.function
-    stored = build.book.stored
+    known, stored = stored, build.book.stored
+    if known is None and build.callees.asks_keys and build.keys_stay:
+        return _builder(lowered, request, lasting, book, reading, stored)
     if lasting != given or not build.stored_as_claimed:
         return _builder(lowered, request, lasting, book, reading, stored)
     if build.callees.reads_derivatives and has_complex and not request.has_complex:

@@ -44,7 +44,8 @@ def require_types(types: str, *values: Any) -> None:
 
 
 def for_types(types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function with its arguments checked, by their names.
+    """A decorator: the function with its arguments checked, by their names, and globals of its
+    module.
 
     >>> @for_types("w, b: float[n]")
     ... def inner(w, b):
@@ -57,7 +58,9 @@ def for_types(types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         signature = inspect.signature(fn)
         names = list(signature.parameters)
         starred = any(p.kind in _STARRED for p in signature.parameters.values())
-        places = [names.index(name) for name in names_in(types)]
+        stated = names_in(types)
+        places = [names.index(name) for name in stated if name in names]
+        outside = [name for name in stated if name not in names]
 
         @functools.wraps(fn)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -66,7 +69,8 @@ def for_types(types: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
                 bound = signature.bind(*args, **kwargs)
                 bound.apply_defaults()
                 given = tuple(bound.arguments.values())
-            require_types(types, *[given[place] for place in places])
+            more = [fn.__globals__[name] for name in outside]
+            require_types(types, *[given[place] for place in places], *more)
             return fn(*args, **kwargs)
 
         inner, earlier = required_by(fn)

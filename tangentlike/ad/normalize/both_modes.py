@@ -21,6 +21,8 @@ from ...rules.book import Rule
 from ...rules.template import template_of
 from ...runtime import pair_of, tangent_of
 from ..context import Context
+from ..specialize.function_values import given_words, starred_name, words_of
+from ..specialize.stored_types import keys_stay
 from .container_calls import calls_containers, container, plain_container_calls
 from .iterators import no_dicts_for_their_items
 from .mappings import reads_by_key, reads_dicts
@@ -109,6 +111,24 @@ def with_plain_arguments(function: ir.Function, context: Context) -> ir.Function
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
+def stars_written_out(function: ir.Function, context: Context) -> ir.Function:
+    """A function in which calls are given the items of tuples and dicts, as far as it is known
+    before it runs which these are."""
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        call = getattr(stmt, "value", None)
+        if isinstance(stmt, ir.Assign | ir.Do) and isinstance(call, ir.Call):
+            before, new = _written_out(call, stmt.origin, context)
+            yield from before
+            yield stmt if new is call else dataclasses.replace(stmt, value=new)
+        else:
+            yield stmt
+
+    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
+        return function
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
 def _wanted(stmt: ir.Stmt) -> bool:
     match stmt:
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
@@ -117,11 +137,20 @@ def _wanted(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
+def _written_out(
+    call: ir.Call, origin: ir.Origin, context: Context
+) -> tuple[list[ir.Stmt], ir.Call]:
     before: list[ir.Stmt] = []
     if any(map(ir.is_starred, call.args)) and not _runs_initialiser(call):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
+        call = _with_words(call, before, origin, context)
+    return before, call
+
+
+def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
+    before, call = _written_out(call, origin, context)
+    if any(map(ir.is_starred, call.args)) and not _runs_initialiser(call):
         call = _with_fields(call, before, origin, context)
     if any(map(ir.is_starred, call.args)) and rule_object(call, context.kinds) in _OF_SIZES:
         call = _in_one_tuple(call)
@@ -156,6 +185,22 @@ def _with_fields(
     before.append(ir.Assign(names, starred[0].values[0], origin))
     items = map(ir.Var, names)
     return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
+
+
+def _with_words(
+    call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
+) -> ir.Call:
+    """`norm(x, **p)` -> `g, b = p["g"], p["b"]; norm(x, g=g, b=b)`, where the keys are known."""
+    if not keys_stay(context.book):
+        return call
+    named = dict[ir.Expr, dict[str, ir.Expr]]()
+    for star, words in words_of(call, context.kind_of).items():
+        named[star] = {}
+        for key, value in words.items():
+            name = context.temporary(f"{starred_name(star)}_{key}")
+            before.append(ir.Assign(name, value, origin))
+            named[star][key] = ir.Var(name)
+    return given_words(call, named)
 
 
 # Methods of arrays that take integers one by one or as a tuple.

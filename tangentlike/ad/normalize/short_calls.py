@@ -27,6 +27,7 @@ from ... import ir
 from ...analysis.outer_objects import is_cached
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_library, is_of_runtime, mark_of
+from ...frontend.signatures import plain_signature
 from ...ir.facts import fact
 from ...ir.index import all_names, references
 from ...ir.names import Names
@@ -99,7 +100,7 @@ class _Written(ir.Rewriter):
         size = sum(isinstance(part, ir.Call) for part in ir.walk_block(function.body))
         if size > SHORT or (count > 1 and size * count > _TOGETHER) or not self._computes(callee):
             return None
-        given = bind(call).keys() == {*function.param_names}  # (defaults may change)
+        given = _given(call, obj).keys() == {*function.param_names}
         return None if not given or ir.names_in(call).isdisjoint(self.varied()) else callee
 
     def _computes(self, callee: Lowered) -> bool:
@@ -138,7 +139,8 @@ class _Written(ir.Rewriter):
     def _written_out(self, stmt: ir.Assign, call: ir.Call, callee: Lowered) -> ir.Block:
         function = callee.function
         self.lowered.scope.read_with(callee.scope)
-        values = bind(call)
+        assert isinstance(call.fn, ir.Ref)
+        values = _given(call, call.fn.obj)
         *body, last = function.body
         assert isinstance(last, ir.Return) and isinstance(last.value, ir.Var)
         for name in dict.fromkeys(name for s in body for name in ir.binds(s)):
@@ -162,6 +164,18 @@ class _Written(ir.Rewriter):
             return False
         actual = values.get(found[0])
         return isinstance(actual, ir.Var) and self._checked.get(actual.name) is found[1]
+
+
+def _given(call: ir.Call, obj: types.FunctionType) -> dict[str, ir.Expr]:
+    """What the parameters of a function are: arguments, and defaults that are numbers or None (a
+    function whose defaults are replaced is read again)."""
+    parameters = plain_signature(obj).parameters
+    plain = {
+        name: ir.Const(parameter.default)
+        for name, parameter in parameters.items()
+        if parameter.default is None or type(parameter.default) in (bool, int, float)
+    }
+    return {**plain, **bind(call)}
 
 
 def _is_plain(part: ir.Expr) -> bool:

@@ -40,6 +40,7 @@ from ...rules.index_kinds import TRIMMED, sliced
 from ...runtime.records import attribute_of
 from ..normalize.shadow_calls import as_functions
 from ..request import Reading
+from .function_values import given_words, words_of
 from .object_calls import checked_classes, of_class
 from .variants import Variants
 
@@ -216,6 +217,9 @@ class Builder(Protocol):
 
     def forget_kinds(self) -> None: ...
 
+    @property
+    def keys_stay(self) -> bool: ...
+
     def makes(self, asked: Callable[[type], bool]) -> bool: ...
 
 
@@ -256,6 +260,7 @@ class Callees:
     _annotations: ByIdentity[dict[str, str]] = field(default_factory=ByIdentity)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
+    asks_keys: bool = False  # whether what a call gives depended on the keys of a dict
     _results: dict[Any, Kind] = field(default_factory=dict)
     _assumed: set[Any] = field(default_factory=set)  # of these, what nothing has used yet
     _unfinished: list[Any] = field(default_factory=list)
@@ -389,6 +394,10 @@ class Callees:
         nothing is claimed.
         """
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
+        if words := words_of(call, kind_of):
+            self.asks_keys = True
+            if self.builder.keys_stay:
+                return self.result_kind(given_words(call, words), kind_of)
         try:
             actuals = bind_surely(call)
             lowered = self.lowered(call.fn.obj)

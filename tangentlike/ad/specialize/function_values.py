@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,29 @@ def maps_given(call: ir.Call) -> list[ir.Expr]:
     """What a call is given as `**options`."""
     stars = (arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg))
     return [arg for arg in stars if arg.text.startswith("**")]
+
+
+def words_of(
+    call: ir.Call, kind_of: Callable[[ir.Expr], Kind]
+) -> dict[ir.Expr, dict[str, ir.Index]]:
+    """What `**options` give a call by which words, for those of which the keys are known:
+    `norm(x, **p)` is given `g` as `p["g"]`. (It must be known that the program adds none, too.)"""
+    taken, found = {word for word, _ in call.kwargs}, dict[ir.Expr, dict[str, ir.Index]]()
+    for star in maps_given(call):
+        kind = kind_of(of := ir.Var(starred_name(star)))
+        if of.name and kind.lasting and kind.names and not taken & set(kind.names):
+            taken.update(kind.names)
+            found[star] = {key: ir.Index(of, ir.Const(key), call.at) for key in kind.names}
+    return found
+
+
+def given_words(call: ir.Call, words: Mapping[ir.Expr, Mapping[str, ir.Expr]]) -> ir.Call:
+    """A call that is given words in the place of `**options`."""
+    if not words:
+        return call
+    args = tuple(arg for arg in call.args if arg not in words)
+    named = (item for given in words.values() for item in given.items())
+    return dataclasses.replace(call, args=args, kwargs=(*call.kwargs, *named))
 
 
 def unwrapped(fn: ir.Ref) -> ir.Expr:

@@ -55,6 +55,7 @@ _KEEPING = frozenset(
 _MOVING = frozenset(
     ("pop", "popleft", "remove", "clear", "reverse", "sort", "rotate", "__delitem__")
 )
+_TAKING = frozenset(("pop", "popitem", "clear", "__delitem__"))
 # Functions of Python that may store what they are not seen to.
 _STORING = frozenset(
     map(id, (setattr, delattr, vars, exec, eval, globals, locals, object.__setattr__))
@@ -68,14 +69,17 @@ _MOST = 300  # (function, kinds of arguments) pairs that are followed
 @dataclass
 class Stored:
     """Kinds of what is stored: in attributes, by class (None: of any object) and name; in lists;
-    in dicts, by key (None: under any key). `moved`: items of lists may come to other places.
-    `anything`: it may be anything, anywhere."""
+    in dicts, by key (None: under any key). `moved`: items of lists may come to other places;
+    `taken`: keys may be taken out of dicts. `anything`: it may be anything, anywhere. `seen`: all
+    functions were looked through for that."""
 
     attributes: dict[tuple[type | None, str], Kind] = field(default_factory=dict)
     items: Kind | None = None
     entries: dict[str | None, Kind] = field(default_factory=dict)
     moved: bool = False
+    taken: bool = False
     anything: bool = False
+    seen: bool = False
 
     def weakened(self, kind: Kind) -> Kind:
         """What stays true of a value of this kind, and of all that it holds."""
@@ -110,6 +114,14 @@ class Stored:
         return replace(kind, items=tuple(items))
 
 
+def keys_stay(book: Any) -> bool:
+    """Whether dicts that the program is given have the same keys all the time."""
+    stored = getattr(book, "stored", None)
+    if not isinstance(stored, Stored) or not stored.seen:
+        return False
+    return not (stored.entries or stored.taken or stored.anything)
+
+
 def _joined(kind: Kind | None, *others: Kind | None) -> Kind:
     """What is true of what was there and of what is stored."""
     joined = UNKNOWN if kind is None else kind
@@ -130,6 +142,7 @@ def stored_kinds(
     """What a function and those that it calls put into what they were given."""
     scan = _Scan(callees, kinds_of, book)
     scan.function(main, given)
+    scan.found.seen = True
     return scan.found
 
 
@@ -309,6 +322,8 @@ class _Stores:
         kind = self.kind(base)
         if kind.form in ("list", "unknown") and name in _MOVING:
             self.scan.found.moved = True
+        if kind.form in ("dict", "unknown") and name in _TAKING:
+            self.scan.found.taken = True
         if kind.form in ("list", "dict", "unknown") and name in _CHANGING:
             self.changed(call, base, kind, name)
         elif kind.form == "object" or not (

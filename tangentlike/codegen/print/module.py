@@ -15,10 +15,13 @@ import gast
 
 from ... import ir
 from ...errors import InternalError
-from ...frontend.resolve import Scope
+from ...frontend.resolve import Scope, trusted
+from ...frontend.structures import rank_of
+from ...ir.facts import fact
+from ...ir.kind import Kind, described_types
 from ...runtime import for_types, require_types
 from . import to_gast
-from .bindings import Binding, Bindings, as_imported, bind
+from .bindings import Binding, Bindings, as_imported, bind, references
 from .folding import STEP, WIDTH
 from .printer import Line, Printer, function_lines
 from .text import nested_regions
@@ -328,20 +331,46 @@ _CHECK = ir.Ref(require_types.__name__, require_types)
 _CHECKED = ir.Ref(for_types.__name__, for_types)
 
 
-def guarded(module: ir.Module, count: int, decorated: bool) -> ir.Module:
+def guarded(
+    module: ir.Module, count: int, decorated: bool, outside: Iterable[tuple[str, str]] = ()
+) -> ir.Module:
     """The module with the types that it was made for checked by its last functions, of which so
-    many are called with such arguments or with what the first of them saved."""
+    many are called with such arguments or with what the first of them saved; `outside` are types of
+    what is not given as an argument."""
     types = dict(item for item in module.types if item[1] != "object")
     callees, main = module.functions[:-count], module.functions[-count:]
-    return ir.Module((*callees, _guarded(main[0], types, decorated), *main[1:]))
+    return ir.Module((*callees, _guarded(main[0], types, decorated, outside), *main[1:]))
 
 
-def _guarded(fn: ir.Function, types: Mapping[str, str], decorated: bool) -> ir.Function:
+def types_outside(
+    module: ir.Module, scope: Scope, scopes: Mapping[str, Scope]
+) -> tuple[tuple[str, str], ...]:
+    """The types of the numbers and arrays outside that a module names, by their names in its text
+    (in a file that needs only NumPy, they are what they are)."""
+    every = scopes_of(module, scope, scopes)
+    module = as_imported(module, every)
+    own = bind(module, every)
+    kinds = dict[str, Kind]()
+    for fn in module.functions:
+        for ref in filter(trusted, fact(references, fn)):
+            name = own.names_in_file[fn.name, ref.text, ref.key]
+            if own.by_function[fn.name][name].kind in ("global", "closure"):
+                kinds[name] = rank_of(ref.obj)
+    return described_types(kinds)
+
+
+def _guarded(
+    fn: ir.Function,
+    types: Mapping[str, str],
+    decorated: bool,
+    outside: Iterable[tuple[str, str]],
+) -> ir.Function:
     names = [name for name in fn.param_names if name in types]
-    if not names:
+    stated = [*((name, types[name]) for name in names), *outside]
+    if not stated:
         return fn
     # (A text that was read again has its own check: the same is said once.)
-    text = ir.Const(_grouped((name, types[name]) for name in names))
+    text = ir.Const(_grouped(stated))
     own = [s for s in fn.body if not (isinstance(s, ir.Do) and _checks(s.value, text))]
     if decorated:
         above = ir.Call(_CHECKED, (text,), at=fn.place)
