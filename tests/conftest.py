@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -33,7 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "thorough: run by `pytest --most`, as in .ci/run, and by `--all`"
     )
-    config.addinivalue_line("markers", "every: run with all its parameters, in the usual run too")
+    every = "every(most): run with all its parameters, in the usual run too, or only by `--most`"
+    config.addinivalue_line("markers", every)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -45,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not most:
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     if not config.getoption("-k") and not any("::" in argument for argument in config.args):
-        items[:] = _spread(items, _of_many if most else _of_few)
+        items[:] = _spread(items, most)
 
 
 def _of_few(count: int) -> int:
@@ -54,21 +55,23 @@ def _of_few(count: int) -> int:
 
 
 def _of_many(count: int) -> int:
-    """The same in `.ci/run`."""
-    return count if count < 9 else count * 3 // 4
+    """The same in `.ci/run`, which has 20 minutes."""
+    return min(count, 5)
 
 
-def _spread(items: list[pytest.Item], taken: Callable[[int], int]) -> list[pytest.Item]:
+def _spread(items: list[pytest.Item], most: bool) -> list[pytest.Item]:
     """Of each test function some of its parameters, evenly spread."""
+    taken = _of_many if most else _of_few
     alike: dict[str, int] = Counter(item.nodeid.partition("[")[0] for item in items)
     seen: Counter[str] = Counter()
     chosen = []
     for item in items:
         name = item.nodeid.partition("[")[0]
-        place, most = seen[name], taken(alike[name])
+        place, count = seen[name], taken(alike[name])
         seen[name] += 1
-        is_chosen = place * most // alike[name] != (place - 1) * most // alike[name]
-        if is_chosen or item.get_closest_marker("every"):
+        every = item.get_closest_marker("every")
+        is_chosen = place * count // alike[name] != (place - 1) * count // alike[name]
+        if is_chosen or (every is not None and (most or not every.args)):
             chosen.append(item)
     return chosen
 

@@ -125,6 +125,7 @@ def remade(path: Path) -> str:
     return run_errors(path) if path in CATALOGUE else run_page(path)
 
 
+@pytest.mark.every("most")
 @pytest.mark.parametrize("path", [p for p in PAGES if p not in CATALOGUE], ids=lambda p: p.name)
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.name == "numba.md":
@@ -133,6 +134,7 @@ def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert run_page(path) == path.read_text()
 
 
+@pytest.mark.every("most")
 @pytest.mark.parametrize("path", one_in(len(CATALOGUE), CATALOGUE), ids=lambda p: p.name)
 def test_messages(path: Path) -> None:
     """In a process of its own: programs of the catalogue define rules and load modules."""
