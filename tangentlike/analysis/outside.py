@@ -33,6 +33,7 @@ from ..ir.index import ProgramIndex, named, references
 from ..ir.kind import FUNCTION, OTHER
 from ..rules.index_kinds import key_parts
 from ..runtime.records import attribute_of
+from .activity import reaching
 from .flow import OUTSIDE, computed_from, flow_edges
 from .kept_results import asking_for_new, held_by
 from .memory import UNSEEN, Effects, Sources, base_names, element
@@ -491,8 +492,8 @@ class Outside:
         carried = maybe = _NONE
         if called:
             flow = flow_edges(function, outer.kinds, self.book, outer.effects)
-            carried = _params_reaching(ends, flow.predecessors, function)
-            maybe = _params_reaching(unsure_ends, flow.predecessors, function) - carried
+            carried = reaching(flow, ends).intersection(function.param_names)
+            maybe = reaching(flow, unsure_ends).intersection(function.param_names) - carried
         result = function.body[-1] if function.body else None
         returned = held = _NONE
         if isinstance(result, ir.Return) and result.value is not None:
@@ -787,13 +788,12 @@ class Outside:
         function = self.body(obj)
         if obj not in self._flow:
             sources = self.sources(function)
-            flow = flow_edges(function, sources.kinds, self.book, sources.effects)
-            self._flow[obj] = flow.predecessors
+            self._flow[obj] = flow_edges(function, sources.kinds, self.book, sources.effects)
         found: set[str] = set()
         for name in written:
             ends = {name, element(name)}
-            found |= _params_reaching(ends, self._flow[obj], function) - {name}
-        return frozenset(found)
+            found |= reaching(self._flow[obj], ends) - {name}
+        return frozenset(found).intersection(function.param_names)
 
     def _carried_by(
         self, stmt: ir.Stmt, sources: Sources, refusal: UnsupportedError
@@ -1168,19 +1168,6 @@ def _without_stacks(call: ir.Call, effects: Effects | None) -> Effects | None:
     if not emptied:
         return effects
     return dataclasses.replace(effects, written=effects.written - set(emptied))
-
-
-def _params_reaching(
-    ends: Iterable[str], predecessors: Mapping[str, list[str]], function: ir.Function
-) -> frozenset[str]:
-    found: set[str] = set()
-    pending = list(ends)
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending.extend(predecessors.get(name, ()))
-    return frozenset(function.param_names) & found
 
 
 def _refuse_cached(stmt: ir.Stmt, written: Found) -> None:
