@@ -44,28 +44,21 @@ class Costs:
     same: Callable[[ir.Store], bool]
 
 
+@dataclass(eq=False)
 class Rematerialisation:
     """Chooses what to recompute; `reads` is updated to what the sweep then reads. `apart`: the
     sweep is a function of its own; `has_one_shape`: a name has the same shape all the time."""
 
-    def __init__(
-        self,
-        facts: Structure,
-        aliases: Aliases,
-        reads: Reads,
-        costs: Costs,
-        parts: Parts | None,
-        apart: bool = False,
-        has_one_shape: Callable[[str], bool] = never,
-    ) -> None:
-        self.facts = facts
-        self.apart = apart
-        self.has_one_shape = has_one_shape
-        self.parts = parts
-        self.aliases = aliases
-        self.reads = reads
-        self.costs = costs
-        self.found = Recomputed()
+    facts: Structure
+    aliases: Aliases
+    reads: Reads
+    costs: Costs
+    parts: Parts | None
+    apart: bool = False
+    has_one_shape: Callable[[str], bool] = never
+
+    def __post_init__(self) -> None:
+        reads, self.found = self.reads, Recomputed()
         self._last: dict[str, tuple[ir.Stmt, bool]] = {}  # in the block that is looked at
         self._wanted = {n for read in (reads.entry, reads.exit) for ns in read.values() for n in ns}
         self._placed = {name for names in reads.places.values() for name in names}

@@ -11,6 +11,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,7 @@ from .twins import mirrored, module_function
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
 
 
+@dataclass(eq=False)
 class Substitution:
     """Puts actual arguments and the text of the array module into a template's expression.
 
@@ -34,18 +36,11 @@ class Substitution:
     Arithmetic of literals is done: `p * x ** (p - 1)` with `p = 3` is `3 * x**2`.
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, ir.Expr],
-        unsupplied: frozenset[str],
-        alias: str,
-        scipy: Any = None,
-        place: Any = None,
-    ) -> None:
-        self.values = values
-        self.unsupplied = unsupplied
-        self.alias = alias
-        self.scipy, self.place = scipy, place  # the module that stands for SciPy in a call
+    values: Mapping[str, ir.Expr]
+    unsupplied: frozenset[str]
+    alias: str
+    scipy: Any = None  # the module that stands for SciPy in a call
+    place: Any = None
 
     def __call__(self, expr: ir.Expr) -> ir.Expr:
         match expr:

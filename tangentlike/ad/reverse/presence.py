@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.local_kinds import LocalKinds
@@ -24,26 +25,21 @@ from .adjoints import Adjoints
 _PLAIN = ("number", "other")
 
 
+@dataclass(eq=False)
 class Presence:
     """Answers for one function. `severed` are local names whose incoming edges are cut."""
 
-    def __init__(
-        self,
-        adjoints: Adjoints,
-        facts: Structure,
-        active: frozenset[str],
-        calls: dict[int, CallSite],
-        severed: frozenset[str],
-        context: Context,
-    ) -> None:
-        self.adjoints = adjoints
-        self.facts = facts
-        self.active = active
-        self.calls = calls
-        self.severed = severed
-        self.context = context
-        self._chains: dict[int, Chain] = {}
-        self._by_position = _by_position(facts.function)
+    adjoints: Adjoints
+    facts: Structure
+    active: frozenset[str]
+    calls: dict[int, CallSite]
+    severed: frozenset[str]
+    context: Context
+    _chains: dict[int, Chain] = field(init=False, default_factory=dict)
+
+    @functools.cached_property
+    def _by_position(self) -> frozenset[str]:
+        return _by_position(self.facts.function)
 
     @functools.cached_property
     def unread(self) -> UnreadEntries:

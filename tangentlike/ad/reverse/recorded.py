@@ -46,33 +46,27 @@ from .sweep import Header, Reversed, ReversedBlock
 Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
 
 
+@dataclass(eq=False)
 class Recorder:
     """Weaves saves into the primal and restores into the reverse."""
 
-    def __init__(
-        self,
-        facts: Structure,
-        aliases: Aliases,
-        saves: Saves,
-        recomputed: Recomputed,
-        context: Context,
-        writes: Writes,
-    ) -> None:
-        self.facts = facts
-        self.recomputed = recomputed
-        self.aliases = aliases
-        self.saves = saves
-        self.context = context
-        self.writes = writes
+    facts: Structure
+    aliases: Aliases
+    saves: Saves
+    recomputed: Recomputed
+    context: Context
+    writes: Writes
+
+    def __post_init__(self) -> None:
         self._stacks: dict[tuple[Site, str], str] = {}
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
         self._pending: dict[int, list[tuple[str, str]]] = {}  # `try` -> its stacks, and whose items
         self._stores: dict[int, list[str]] = {}  # what statements write, of what is saved
-        for which, name in saves.stores:
+        for which, name in self.saves.stores:
             self._stores.setdefault(which, []).append(name)
         self._unbound: dict[BlockKey, list[str]] = {}
-        self._assigned = definitely_assigned(facts)
-        self._tried = protected(facts)
+        self._assigned = definitely_assigned(self.facts)
+        self._tried = protected(self.facts)
         self._after_tried: dict[int, list[ir.Stmt]] = {}  # what each `try` saves when it is done
 
     # ---------------------------------------------------------------------------- the primal

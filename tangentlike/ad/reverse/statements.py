@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 import inspect
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
@@ -42,23 +43,19 @@ _CONTAINERS = ("list", "tuple", "dict", "object")
 _MAY_HOLD = ("unknown", *_CONTAINERS)
 
 
+@dataclass(eq=False)
 class Statements:
     """The reversal of statements without blocks."""
 
-    def __init__(
-        self,
-        adjoints: Adjoints,
-        presence: Presence,
-        calls: dict[int, CallSite],
-        context: Context,
-    ) -> None:
-        self.adjoints = adjoints
-        self.presence = presence
-        self.calls = calls
-        self.context = context
-        self.active = presence.active
-        self.severed = presence.severed
-        self.masks = masks_of(presence)
+    adjoints: Adjoints
+    presence: Presence
+    calls: dict[int, CallSite]
+    context: Context
+
+    def __post_init__(self) -> None:
+        self.active = self.presence.active
+        self.severed = self.presence.severed
+        self.masks = masks_of(self.presence)
 
     def reverse(self, stmt: ir.Stmt) -> None:
         """Print the adjoint statements of `stmt`; the state moves to before it."""

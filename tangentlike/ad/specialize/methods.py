@@ -436,25 +436,22 @@ def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
     return ir.Call(ir.Ref(text, method.original), args, at=call.at)
 
 
+@dataclasses.dataclass(eq=False)
 class _Desugaring(ir.Rewriter):
     """One walk through a function whose names have these kinds."""
 
-    def __init__(
-        self,
-        methods: Methods,
-        lowered: Lowered,
-        kinds: Mapping[str, Kind],
-        given: Mapping[str, Kind],
-    ) -> None:
-        self.methods = methods
-        self.lowered = lowered
-        self.kinds = kinds
-        self.given = given
+    methods: Methods
+    lowered: Lowered
+    kinds: Mapping[str, Kind]
+    given: Mapping[str, Kind]
+
+    def __post_init__(self) -> None:
         self.parents: dict[str, ir.Expr] = {}
         self.classes = dict(self._named_classes())
-        objects = (ref.obj for ref in fact(references, lowered.function))
+        objects = (ref.obj for ref in fact(references, self.lowered.function))
         self.compares = any(map(is_comparison, objects))
-        self.several = any(kind.among for kind in kinds.values())  # classes that one name may have
+        # Of classes that one name may have.
+        self.several = any(kind.among for kind in self.kinds.values())
 
     def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
         """The names for `type(self)` and for classes (`T = float`); notes those for `super()`."""
