@@ -4,11 +4,13 @@ the derivative was made, or an object holds some."""
 from __future__ import annotations
 
 import types
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.signal
 
 import tangentlike as tl
 
@@ -165,3 +167,99 @@ def test_what_cannot_begin_again_is_refused() -> None:
     assert np.allclose(tl.grad(f)(X, iter([2.0])), differences(lambda x: f(x, iter([2.0])), X))
     with pytest.raises(tl.TangentlikeError, match="a value in f is complex, though no argument is"):
         tl.grad(f)(X, iter([2.0 + 1.0j]))
+
+
+# ------------------------------------------------------------------ arguments read entry by entry
+
+
+def by_entries(x: Any) -> Any:
+    return np.abs(x[0] * x[1] * SCALE + x[2]) ** 2
+
+
+def by_rounds(x: Any) -> Any:
+    y = 0.0
+    for k in range(3):
+        y = y + x[k] ** 2 * CONFIG.k
+    return np.abs(y + x[0]) ** 2
+
+
+def by_slices(x: Any) -> Any:
+    y = 0.0
+    for k in range(2):
+        y = y + np.sum(np.abs(x[k : k + 2] * TABLE["k"] + x[0]) ** 2)
+    return y
+
+
+def by_unpacking(x: Any) -> Any:
+    a, b, c = x
+    return np.abs(a * b * LAYER.k + c) ** 2
+
+
+def by_store(x: Any) -> Any:
+    y = np.zeros(3) * Settings.k
+    y[1:] = x[1:] ** 2 * Settings.k
+    y[:2] += x[:2]
+    return np.sum(np.abs(y) ** 2)
+
+
+ENTRIES: dict[Any, tuple[Any, Any]] = {
+    by_entries: (globals(), "SCALE"),
+    by_rounds: (vars(CONFIG), "k"),
+    by_slices: (TABLE, "k"),
+    by_unpacking: (vars(LAYER), "k"),
+    by_store: (Settings, "k"),
+}
+
+
+def second_differences(f: Any, x: Any) -> Any:
+    steps = 1e-4 * np.eye(len(x))
+    rows = [
+        [f(x + a + b) - f(x + a - b) - f(x - a + b) + f(x - a - b) for a in steps] for b in steps
+    ]
+    return np.array(rows) / 4e-8
+
+
+@pytest.mark.parametrize("shown", ["ignore", "default", "error"])
+@pytest.mark.parametrize("f", ENTRIES, ids=lambda f: f.__name__)
+def test_entries(f: Any, shown: Any) -> None:
+    holder, key = ENTRIES[f]
+    old = getattr(holder, key) if isinstance(holder, type) else holder[key]
+    gradient, hessian = tl.grad(f), tl.hessian(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter(shown, np.exceptions.ComplexWarning)
+        for k in (old, old * (1.5 + 0.5j), old):
+            setattr(holder, key, k) if isinstance(holder, type) else holder.__setitem__(key, k)
+            expected = pytest.approx(differences(f, X), rel=1e-5)
+            assert gradient(X) == expected
+            assert gradient(X) == expected  # (a call like the one before)
+            assert tl.grad(f)(X) == expected
+            assert tl.jacrev(f)(X) == expected
+            twice = pytest.approx(second_differences(f, X), rel=1e-4, abs=1e-5)
+            assert hessian(X) == twice
+            assert tl.hessian(f)(X) == twice
+            assert tl.jacrev(tl.grad(f))(X) == twice
+
+
+def of_file(x: Any, path: Any) -> Any:
+    return np.sum(np.abs(np.load(path) * x[0] + x[1] * x[2]) ** 2)
+
+
+def of_filter(x: Any) -> Any:
+    _, response = scipy.signal.freqz(np.array([1.0, 0.5]), worN=4)
+    return np.sum(np.abs(response * x[0] + x[1] * x[2]) ** 2)
+
+
+def of_roots(x: Any) -> Any:
+    roots = np.roots([1.0, 0.0, 1.0])
+    return np.abs(roots[0] * x[0] * x[2] + x[1]) ** 2
+
+
+def test_results_of_libraries(tmp_path: Any) -> None:
+    path = tmp_path / "complex.npy"
+    np.save(path, np.array([1.0j, 2.0 + 1.0j]))
+    for f in (lambda x: of_file(x, path), of_filter, of_roots):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            assert tl.grad(f)(X) == pytest.approx(differences(f, X), rel=1e-5)
+            twice = pytest.approx(second_differences(f, X), rel=1e-4, abs=1e-5)
+            assert tl.hessian(f)(X) == twice

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from ..errors import (
     TangentlikeError,
@@ -274,7 +275,7 @@ class Derivation:
             suited = found.for_structures(by_name or {})
             if namespace is not None and suited._asks_modules:
                 suited = found.for_namespace(namespace).for_structures(by_name or {})
-            found = suited.settled()
+            found = suited.settled()._with_conjugates_inside
             if by_name is None or (found.primal.inner is None and not found.claims):
                 return found
             return found._believing(by_name)
@@ -305,6 +306,15 @@ class Derivation:
                 return made
             raise
         return self
+
+    @property
+    def _with_conjugates_inside(self) -> Derivation:
+        """This derivative; where it computes with complex numbers, in the text of a derivative that
+        was made when there were none, that for complex numbers."""
+        inner = self.primal.inner
+        if self.request.has_complex or inner is None or self.derived.real:
+            return self
+        return self.for_complex if inner.derived.real else self
 
     @cached_property
     def claims(self) -> dict[str, Kind]:
@@ -640,6 +650,10 @@ class Derivation:
             found = self.run(derived.functions[-1], args, kwargs)
         except UnsupportedError as refusal:
             refused = refusal
+        except ComplexWarning:  # (of which a filter makes an error)
+            if not derived.real:
+                raise
+            found = None
         if refused is not None:  # (nothing that is raised from here on was raised before)
             return self.called_instead(refused, args, kwargs)
         return self.real_or_again(found, args, kwargs, before)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from ..errors import TangentlikeError, UnsupportedError
 from ..pytree import leaves
@@ -108,6 +109,9 @@ def call_for(run, holds, chosen, general, instead):
         before = dropped.last
         try:
             found = run(*args)
+        except ComplexWarning:
+            if not chosen.derived.real: raise
+            return general(args, None, before)
         except (Exception, NotDifferentiated) as raised:
             refused = chosen.explained(raised)
             if refused is None:
@@ -175,7 +179,7 @@ class _Written:
                 "with_fields": _with_fields,
             },
             **{"NotDifferentiated": NotDifferentiated, "watched_by": watched_by},
-            "dropped": DROPPED,
+            **{"dropped": DROPPED, "ComplexWarning": ComplexWarning},
         }
         self.alike: list[str] = []
         self.own: list[str] = []

@@ -10,6 +10,7 @@ from collections.abc import MappingView
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from .records import SEQUENCES, Entries, is_array_class, like_dict, mirror, stores
 from .sharing import Buffers, same_view
@@ -104,6 +105,21 @@ class _Dropped(threading.local):
 
 
 DROPPED = _Dropped()
+
+
+def _watch_stores() -> None:
+    """Have `DROPPED` told where NumPy drops an imaginary part, as in `x_bar[0] = z_bar`. It makes a
+    `ComplexWarning` then, whether or not a filter has that shown: this asks nothing of a call
+    in which there is none."""
+
+    def made(self: ComplexWarning, *args: Any) -> None:
+        DROPPED.last = object()
+        super(ComplexWarning, self).__init__(*args)
+
+    ComplexWarning.__init__ = made  # type: ignore[method-assign]
+
+
+_watch_stores()
 
 
 def real_part(g: Any) -> Any:
