@@ -263,3 +263,78 @@ def test_results_of_libraries(tmp_path: Any) -> None:
             assert tl.grad(f)(X) == pytest.approx(differences(f, X), rel=1e-5)
             twice = pytest.approx(second_differences(f, X), rel=1e-4, abs=1e-5)
             assert tl.hessian(f)(X) == twice
+
+
+# ----------------------------------------------------- in programs with complex numbers already
+
+
+def waves_by_name(x: Any) -> Any:
+    return np.sum(np.abs((x**2 * 1j + x * SCALE) * SCALE) ** 2)
+
+
+def waves_by_array(x: Any) -> Any:
+    return np.sum(np.abs((x**2 * 1j + x * WEIGHTS) * WEIGHTS) ** 2)
+
+
+def waves_by_class(x: Any) -> Any:
+    return np.sum(np.abs((x**2 * 1j + x * Settings.k) * Settings.k) ** 2)
+
+
+def waves_by_key(x: Any) -> Any:
+    return np.sum(np.abs((x**2 * 1j + x * TABLE["k"]) * TABLE["k"]) ** 2)
+
+
+def scaled(z: Any) -> Any:
+    return z**2 * SCALE + z
+
+
+def waves_by_helper(x: Any) -> Any:
+    return np.sum(np.abs(scaled(x * 1j + x)) ** 2)
+
+
+def waves_by_entries(x: Any) -> Any:
+    return np.abs((x[0] ** 2 * 1j + x[1] * SCALE) * SCALE) ** 2 + np.sum(np.abs(x * SCALE))
+
+
+def waves_by_cell() -> tuple[Any, Any]:
+    k: Any = 2.0
+
+    def waves(x: Any) -> Any:
+        return np.sum(np.abs((x**2 * 1j + x * k) * k) ** 2)
+
+    def put(value: Any) -> None:
+        nonlocal k
+        k = value
+
+    return waves, put
+
+
+CELL, put_in_cell = waves_by_cell()
+WAVES: dict[Any, Any] = {
+    waves_by_name: lambda k: globals().update(SCALE=k),
+    waves_by_array: lambda k: globals().update(WEIGHTS=np.ones(3) * k),
+    waves_by_class: lambda k: setattr(Settings, "k", k),
+    waves_by_key: lambda k: TABLE.update(k=k),
+    waves_by_helper: lambda k: globals().update(SCALE=k),
+    waves_by_entries: lambda k: globals().update(SCALE=k),
+    CELL: put_in_cell,
+}
+
+
+@pytest.mark.parametrize("f", WAVES, ids=lambda f: f.__name__)
+def test_real_data_becomes_complex_too(f: Any) -> None:
+    put = WAVES[f]
+    put(2.0)
+    gradient, hessian = tl.grad(f), tl.hessian(f)
+    try:
+        for k in (2.0, 2.0 + 1.5j, 1.0):
+            put(k)
+            expected = pytest.approx(differences(f, X), rel=1e-5)
+            assert gradient(X) == expected
+            assert tl.vjp(f, X)[1](1.0)[0] == expected
+            assert np.array([tl.jvp(f, (X,), (e,))[1] for e in np.eye(3)]) == expected
+            twice = pytest.approx(second_differences(f, X), rel=1e-4, abs=2e-5)
+            assert hessian(X) == twice
+            assert tl.jacrev(gradient)(X) == twice
+    finally:
+        put(np.ones(3) if f is waves_by_array else 2.0)

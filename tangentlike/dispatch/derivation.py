@@ -723,12 +723,19 @@ class Derivation:
         if self.better is not None:
             return self.better.recorded(args, kwargs)
         forward, _ = functions_of(self.derived)
+        real, before = (self._derived or self.derived).real, DROPPED.last
+        refused: UnsupportedError | None = None
+        value = tape = None
         try:
             value, tape = self.run(forward, args, kwargs)
         except UnsupportedError as refusal:
             refused = refusal
-        else:
-            if (self._derived or self.derived).real and leaves.is_complex((value, tape)):
+        except ComplexWarning:
+            if not real:
+                raise
+        if refused is None:
+            dropped = DROPPED.last is not before
+            if real and (dropped or leaves.is_complex((value, tape))):
                 return self._allowing_complex(args, kwargs).recorded(args, kwargs)
             return self, value, tape
         return self._instead(refused, lambda other: other.recorded(args, kwargs))

@@ -112,9 +112,9 @@ def _watch_stores() -> None:
     `ComplexWarning` then, whether or not a filter has that shown: this asks nothing of a call
     in which there is none."""
 
-    def made(self: ComplexWarning, *args: Any) -> None:
+    def made(self: BaseException, *args: object) -> None:
         DROPPED.last = object()
-        super(ComplexWarning, self).__init__(*args)
+        BaseException.__init__(self, *args)
 
     ComplexWarning.__init__ = made  # type: ignore[method-assign]
 
