@@ -19,12 +19,15 @@ from .comprehensions import (
     Comprehension,
     becomes_loop,
     consumed,
+    few_items,
     generators_in_place,
     is_generator,
     is_reduction,
     listed,
     loop,
     reduction,
+    taken_whole,
+    written_out,
 )
 from .cuts import is_refusal, raising
 from .inline import Special, default_values, find_special, inlined, matched
@@ -197,6 +200,7 @@ class _Flattener:
                 self.branches(target, value)
                 return
             value = self.operand(value)
+        value = self.few_written_out(value)
         if isinstance(value, Comprehension) and becomes_loop(value):
             if isinstance(target, str) and target not in value.names:
                 self.collected(target, value)
@@ -240,6 +244,19 @@ class _Flattener:
         """What the definition of a local function evaluates: its defaults."""
         local = self.special.functions[name]
         self.out.extend(self.block(default_values(local, self.origin)))
+
+    def few_written_out(self, value: ir.Expr) -> ir.Expr:
+        """`[f(x) for x in (a, b)]` as `[f(a), f(b)]`, and a tuple of these as a tuple."""
+        match value:
+            case ir.Call(ir.Ref(obj=builtins.tuple), (Comprehension() as inner,), ()):
+                made = self.few_written_out(taken_whole(inner))
+                return ir.Display("tuple", made.items) if isinstance(made, ir.Display) else value
+            case Comprehension() if items := few_items(value):
+                meaning: dict[str, ir.Expr] = dict(zip(value.names, value.values, strict=True))
+                given = (ir.substitute(item, meaning) for item in items)
+                atoms = (e if isinstance(e, ir.Var | ir.Const) else self.named(e) for e in given)
+                return written_out(value, tuple(atoms))
+        return value
 
     def collected(self, target: str, value: Comprehension) -> None:
         """A list or dict built by a loop."""
@@ -345,6 +362,7 @@ class _Flattener:
             name = self.names.temporary(expr)
             self.branches(name, expr)
             return ir.Var(name)
+        expr = self.few_written_out(expr)
         if isinstance(expr, Comprehension) and becomes_loop(expr):
             name = self.names.temporary(expr)
             self.collected(name, expr)
@@ -372,6 +390,10 @@ class _Flattener:
                 return self.named(expr)
             case Comprehension() if becomes_loop(expr):
                 return self.named(expr)
+            case ir.Call(fn=ir.Ref(obj=builtins.tuple)) if (
+                written := self.few_written_out(expr)
+            ) is not expr:
+                return self.operation(written)
             case ir.Call(fn=ir.Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
             case ir.Call() if is_setter(expr):
