@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import ir
 from ...errors import Place
+from ...frontend.resolve import trusted
 from ...ir.facts import fact
 from ...rules.index_kinds import key_parts
 from .analyses import READ, Asking, patterns_of
@@ -603,6 +604,11 @@ def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
     return _Repeating(function, facts).rewritten(function)
 
 
+def _is_named(expr: ir.Expr) -> bool:
+    """Whether it is a name of the function, or of a number outside that stays one."""
+    return isinstance(expr, ir.Var) or (isinstance(expr, ir.Ref) and trusted(expr))
+
+
 class _Repeating(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         # Nested blocks come first, while their statements are the ones that were analysed.
@@ -657,13 +663,17 @@ class _Repeating(Asking):
                 return self._is_of_one_operation(stmt)
 
     def _is_of_one_operation(self, stmt: ir.Assign) -> bool:
-        """`shape - 1.0`, of numbers: outside of loops it costs nothing to compute it twice."""
+        """`shape - 1.0`, `-RATE`, of numbers: outside of loops it costs nothing to compute it
+        twice."""
+        number = self.facts.kind(str(stmt.target)).form == "number"
+        if not number or self.indentation != 4 or self.facts.by_identity:
+            return False
         match stmt.value:
             case ir.Call(fn=ir.Ref(text=text), args=(a, b)) if text in (*_COUNTING, "**"):
-                number = self.facts.kind(str(stmt.target)).form == "number"
                 named, literal = (b, a) if isinstance(a, ir.Const) else (a, b)
-                plain = isinstance(named, ir.Var) and isinstance(literal, ir.Const)
-                return plain and number and self.indentation == 4 and not self.facts.by_identity
+                return _is_named(named) and isinstance(literal, ir.Const)
+            case ir.Call(fn=fn, args=(ir.Ref() as named,)):
+                return fn == ir.NEG and _is_named(named)
         return False
 
     def _is_view(self, expr: ir.Expr) -> bool:
