@@ -17,6 +17,7 @@ from tangentlike.testing import check_grads
 RATE = 1.4
 KERNEL = np.array([[0.2, 0.5, 0.1], [0.3, -0.4, 0.6]])
 X = np.array([0.3, -0.2, 0.7])
+SHAPE, WEIGHTS = (3, 1), (0.5, np.array([0.1, 0.2, 0.3]))
 HERE = sys.modules[__name__]
 
 
@@ -34,6 +35,11 @@ def by_kernel(x):
     return np.sum(np.tanh(KERNEL @ x) ** 2)
 
 
+def by_tuples(x):
+    first, second = WEIGHTS
+    return np.sum(np.tanh(second * x + first * x[0]) ** 2) + np.sum(x.reshape(SHAPE) ** 3)
+
+
 def loss_of(data: Any, rate: Any) -> Any:
     def loss(x):
         residual = data - rate * x
@@ -42,7 +48,7 @@ def loss_of(data: Any, rate: Any) -> Any:
     return loss
 
 
-@pytest.mark.parametrize("fn", [by_rate, by_kernel, loss_of(X + 1.0, 0.5)])
+@pytest.mark.parametrize("fn", [by_rate, by_kernel, by_tuples, loss_of(X + 1.0, 0.5)])
 def test_texts_are_those_for_such_values(fn):
     check_grads(fn, (X,))
     derivative = tl.grad(fn)
@@ -104,6 +110,24 @@ def test_an_array_becomes_another(monkeypatch, other):
     derivative(X)
     monkeypatch.setattr(HERE, "KERNEL", other)
     np.testing.assert_allclose(derivative(X), tl.grad(lambda x: np.sum(np.tanh(other @ x) ** 2))(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("SHAPE", 3), ("SHAPE", (1, 3)), ("SHAPE", (3, 1, 1)), ("WEIGHTS", (np.ones((2, 1)), 2.0))],
+)
+def test_a_tuple_becomes_another(monkeypatch, name, other):
+    derivative = tl.grad(by_tuples)
+    derivative(X)
+    monkeypatch.setattr(HERE, name, other)
+    check_grads(by_tuples, (X,))
+    shape, (first, second) = SHAPE, WEIGHTS
+    expected = tl.grad(
+        lambda x, shape, first, second: (
+            np.sum(np.tanh(second * x + first * x[0]) ** 2) + np.sum(x.reshape(shape) ** 3)
+        )
+    )
+    np.testing.assert_allclose(derivative(X), expected(X, shape, first, second))
 
 
 def test_an_array_takes_another_shape_in_place(monkeypatch):

@@ -22,7 +22,6 @@ from ..frontend.structures import (
     has_own_methods,
     is_function,
     is_object,
-    rank_of,
     structure_of,
 )
 from ..ir.kind import (
@@ -230,7 +229,7 @@ def _live(ref: ir.Ref) -> Kind:
     if isinstance(obj, type) or twin(obj) is not None:
         return OTHER
     if trusted(ref):
-        return rank_of(obj)
+        return structure_of(obj, ranks=True)
     if "." in ref.text and type(obj) is float and ref.text.rpartition(".")[2] in _CONSTANTS:
         return FLOAT
     if not is_object(obj) and not isinstance(obj, (list, tuple)):

@@ -578,15 +578,19 @@ def means_the_same(now: Any, then: Any) -> bool:
 
 def form_of(obj: Any) -> Any:
     """What a derivative relies on of a number or an array outside: its dtype, and which of its axes
-    have length 1; None for anything else.
+    have length 1; of a short tuple, that of its items; None for anything else.
 
-    >>> form_of(1.5), form_of(np.ones((1, 3)))
-    (<class 'float'>, (dtype('float64'), (True, False)))
+    >>> form_of(1.5), form_of((2, np.ones((1, 3))))
+    (<class 'float'>, [<class 'int'>, (dtype('float64'), (True, False))])
     """
-    if type(obj) is np.ndarray:
-        return obj.dtype, tuple([n == 1 for n in obj.shape])
     cls = type(obj)
+    if cls is np.ndarray:
+        return obj.dtype, tuple([n == 1 for n in obj.shape])
+    if cls is tuple:
+        forms = [form_of(item) for item in obj] if 0 < len(obj) <= _FEW else [None]
+        return None if None in forms else forms
     return cls if cls in _NUMBERS or issubclass(cls, (np.number, np.bool_)) else None
 
 
 _NUMBERS = (bool, int, float, complex)
+_FEW = 8  # items of a tuple

@@ -69,7 +69,7 @@ def structures_of(
         if value is None:
             kind = NOTHING
         elif leaves.is_leaf(value) or isinstance(value, (str, int)):
-            kind = rank_of(value)
+            kind = _rank_of(value)
         else:
             _refuse_own_items(name, value, set())
             named = name == words or (type(value) is dict and value and value.keys() <= keys)
@@ -173,7 +173,7 @@ def _dtype_class(value: Any) -> str:
     return _CLASSES.get(dtype.kind, "?")
 
 
-def rank_of(value: Any) -> Kind:
+def _rank_of(value: Any) -> Kind:
     """The class of the entries of a number or an array, and which of its axes have length 1."""
     if leaves.is_array(value) and not hasattr(value, "tocsr"):
         return Kind("array", _dtype_class(value), tuple(1 if n == 1 else MANY for n in value.shape))
@@ -202,7 +202,7 @@ _Seen = dict[tuple[int, bool], tuple[Any, Kind]]  # what was looked at, and what
 def structure_of(value: Any, seen: _Seen | None = None, ranks: bool = False) -> Kind:
     """What is known of containers and objects by what they are; with `ranks` also of numbers and
     arrays in them. Each is looked at once (of what holds itself nothing is known inside it)."""
-    if ranks and (kind := rank_of(value)) != UNKNOWN:
+    if ranks and (kind := _rank_of(value)) != UNKNOWN:
         return kind
     seen = {} if seen is None else seen
     place = id(value), ranks
@@ -279,7 +279,7 @@ def has_places(value: Any) -> bool:
     """Whether a value is a list in which each place has a meaning, as in `w, b, scale = params`:
     a short one of numbers and arrays."""
     short = type(value) is list and 0 < len(value) <= _MOST_PLACES
-    return short and all(rank_of(item) != UNKNOWN for item in value)
+    return short and all(_rank_of(item) != UNKNOWN for item in value)
 
 
 def _is_data(kind: Kind) -> bool:

@@ -16,7 +16,7 @@ import gast
 from ... import ir
 from ...errors import InternalError
 from ...frontend.resolve import Scope, trusted
-from ...frontend.structures import rank_of
+from ...frontend.structures import structure_of
 from ...ir.facts import fact
 from ...ir.kind import Kind, described_types
 from ...runtime import for_types, require_types
@@ -355,7 +355,7 @@ def types_outside(
         for ref in filter(trusted, fact(references, fn)):
             name = own.names_in_file[fn.name, ref.text, ref.key]
             if own.by_function[fn.name][name].kind in ("global", "closure"):
-                kinds[name] = rank_of(ref.obj)
+                kinds[name] = structure_of(ref.obj, ranks=True)
     return described_types(kinds)
 
 
