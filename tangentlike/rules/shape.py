@@ -439,7 +439,18 @@ linear("np.block(arrays)", "unblock(y_bar, arrays)", _of_nested)
 linear("unblock(g, blocks)", "np.block(y_bar)", unknown, "maybe")
 
 
-@rule(np.append, kind=lambda call, kind_of: Kind("array"))
+def _appended(call, kind_of):
+    """Of one axis, unless an axis is named."""
+    first, more = kind_of(call.args[0]), kind_of(argument(call, 1, "values"))
+    axis, dtype = argument(call, 2, "axis"), common_dtype([first, more])
+    if axis in (None, ir.Const(None)):
+        many = any(is_many(flattened(kind).shape[0]) for kind in (first, more))
+        return Kind("array", dtype, (MANY if many else None,))
+    whole = is_literal(axis) and first.rank  # (a name may stand for None)
+    return Kind("array", dtype, (None,) * first.rank if whole else None)
+
+
+@rule(np.append, kind=_appended)
 def append(y, arr, values, axis=None):
     parts = split_like(y_bar, (arr, values), axis)
     y_dot = np.append(arr_dot, values_dot, axis=axis)
