@@ -11,6 +11,7 @@ from .. import ir, runtime
 from ..ir import is_starred
 from ..ir.kind import INT, UNKNOWN, Kind
 from .book import nondifferentiable, rule
+from .decisions import is_literal
 from .index_kinds import index_kind
 from .kinds_of import (
     argument,
@@ -34,7 +35,16 @@ def _taken(call, kind_of):
         if isinstance(call.args[1], ir.Display):  # (a tuple, too, is one of places)
             return Kind("array", kind_of(call.args[0]).dtype)
         return index_kind(kind_of(call.args[0]), call.args[1], kind_of)
-    return unknown(call, kind_of)
+    kind, places = kind_of(call.args[0]), kind_of(argument(call, 1, "indices"))
+    axis = argument(call, 2, "axis")
+    if places.rank is None or places.form not in ("number", "array"):
+        return unknown(call, kind_of)
+    if axis in (None, ir.Const(None)):
+        return Kind(places.form, kind.dtype, (None,) * places.rank)
+    if not (is_literal(axis) and kind.rank):
+        return unknown(call, kind_of)
+    left = (None,) * (kind.rank - 1 + places.rank)
+    return Kind("array" if left else "number", kind.dtype, left)
 
 
 @rule(np.take, np.ndarray.take, kind=_taken)

@@ -346,10 +346,16 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     dtype = "int" if kind.dtype == "bool" else kind.dtype
     if len(call.args) > 2 or "dtype" in dict(call.kwargs):  # (the third is that, or `out`)
         dtype = dtype_class(argument(call, 2, "dtype"), dtype)
+    left: tuple[Dim, ...]
     keep = literal(keepdims) if keepdims is not None and is_literal(keepdims) else None
     keywords = dict(call.kwargs).get("out", ir.Const(None))  # (an array, also where it has rank 0)
-    if axis is None or not is_literal(axis) or keep is None or keywords != ir.Const(None):
+    if axis is None or keep is None or keywords != ir.Const(None):
         return Kind("value", dtype)
+    if not is_literal(axis):
+        if not kind.rank or not kind_of(axis).integer:
+            return Kind("value", dtype)
+        left = (None,) * (kind.rank if keep else kind.rank - 1)
+        return Kind("array" if left else "number", dtype, left)
     where = literal(axis)
     if where is None and not keep:
         return Kind("number", dtype, ())
@@ -362,7 +368,7 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     shape = kind.shape if isinstance(kind.shape, tuple) else (None,) * kind.rank
     gone = {axis % kind.rank for axis in axes} if kind.rank else set()
     if keep:
-        left: tuple[Dim, ...] = tuple(1 if i in gone else n for i, n in enumerate(shape))
+        left = tuple(1 if i in gone else n for i, n in enumerate(shape))
     else:
         left = tuple(n for i, n in enumerate(shape) if i not in gone)
     return Kind("array" if left else "number", dtype, left)

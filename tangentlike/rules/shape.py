@@ -568,16 +568,30 @@ linear("unsplit(g, like, places, axis=0)", "np.array_split(y_bar, places, axis=a
 # -------------------------------------------------------------- repeating, turning, padding
 
 
-linear(
-    "np.tile(A, reps)",
-    "untile(y_bar, A, reps)",
-    lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype),
-)
+def _tiled(call, kind_of):
+    """As many axes as the array, or as there are numbers of times."""
+    kind, reps = kind_of(call.args[0]), argument(call, 1, "reps")
+    given = kind_of(reps)
+    count = len(given.items or ()) if given.form == "tuple" else 1 if given.integer else 0
+    whole = kind.rank is not None and count > 0
+    return Kind("array", kind.dtype, (None,) * max(kind.rank or 0, count) if whole else None)
+
+
+def _repeated(call, kind_of):
+    """Of one axis, unless an axis is named."""
+    kind, axis = kind_of(call.args[0]), argument(call, 2, "axis")
+    if axis in (None, ir.Const(None)):
+        return Kind("array", "?" if kind.form != "array" else kind.dtype, (None,))
+    whole = is_literal(axis) and kind.rank  # (a name may stand for None)
+    return Kind("array", "?", (None,) * kind.rank if whole else None)
+
+
+linear("np.tile(A, reps)", "untile(y_bar, A, reps)", _tiled)
 linear("untile(g, like, reps)", "np.tile(y_bar, reps)", same_as(1))
 linear(
     "np.repeat(a, repeats, axis=None)",
     "unrepeat(y_bar, a, repeats, axis)",
-    lambda call, kind_of: Kind("array"),
+    _repeated,
     also=(np.ndarray.repeat,),
     words="axis",
 )
