@@ -150,3 +150,58 @@ def test_defaults_that_are_replaced(monkeypatch):
     np.testing.assert_allclose(derivative(X), 6.0 * X)
     monkeypatch.setattr(with_default, "__defaults__", (0.5,))
     np.testing.assert_allclose(derivative(X), X)
+
+
+def model(t, a, b, c):
+    return a * np.exp(-b * t) + c
+
+
+def fitted(theta, t):
+    return np.sum((model(t, *theta) - 0.5) ** 2)
+
+
+def both(a, b):
+    return a * b + np.sin(a)
+
+
+def of_rows(x):
+    return np.sum(both(*x) ** 2)
+
+
+def of_a_ufunc(x):
+    return np.hypot(*x[:, 0])
+
+
+def of_parts(x):
+    return np.sum(both(*np.split(x, 2)) ** 2)
+
+
+def of_a_generator(x):
+    return np.sum(both(*(row * 2.0 for row in x)))
+
+
+def of_an_inner_function(x):
+    def inner(u, v):
+        return u * v * x[0, 0]
+
+    return np.sum(inner(*x))
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (fitted, (np.array([0.3, 0.5, 0.2]), X[0])),
+        *((fn, (X,)) for fn in (of_rows, of_a_ufunc, of_parts, of_a_generator)),
+        (of_an_inner_function, (X,)),
+    ],
+)
+def test_functions_say_how_many_there_are(fn, args):
+    check_grads(fn, args)
+    check_grads(fn, args, order=2)
+    assert "with_items" not in tl.grad(fn).source_for(*args)
+
+
+def test_too_few_or_too_many():
+    for count in (1, 3):
+        with pytest.raises((TypeError, ValueError, tl.UnsupportedError)):
+            tl.grad(of_rows)(np.ones((count, 2)))

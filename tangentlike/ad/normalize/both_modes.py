@@ -15,6 +15,7 @@ import numpy as np
 from ... import ir
 from ...analysis.constructors import initialiser, record_class, required_fields
 from ...analysis.operations import is_python_function, rule_object
+from ...frontend.signatures import plain_signature
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
 from ...rules.book import Rule
@@ -145,13 +146,12 @@ def _written_out(
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
         call = _with_words(call, before, origin, context)
+        call = _with_all_required(call, before, origin, context)
     return before, call
 
 
 def _desugared(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
     before, call = _written_out(call, origin, context)
-    if any(map(ir.is_starred, call.args)) and not _runs_initialiser(call):
-        call = _with_fields(call, before, origin, context)
     if any(map(ir.is_starred, call.args)) and rule_object(call, context.kinds) in _OF_SIZES:
         call = _in_one_tuple(call)
     obj, book = rule_object(call, context.kinds), context.book
@@ -168,16 +168,32 @@ def _runs_initialiser(call: ir.Call) -> bool:
     return record_class(call) is None and initialiser(getattr(call.fn, "obj", None)) is not None
 
 
-def _with_fields(
+def _required(call: ir.Call) -> tuple[str, ...] | None:
+    """What a call must give, where nothing else may be given by position; None where more may be,
+    or less."""
+    obj: Any = getattr(call.fn, "obj", None)
+    if isinstance(obj, np.ufunc):  # (nobody gives `out` as a starred argument)
+        return tuple(f"x{number}" for number in range(1, obj.nin + 1))
+    if not is_python_function(obj):
+        return required_fields(call)
+    params = plain_signature(obj).parameters.values()
+    named = [p for p in params if p.kind != p.KEYWORD_ONLY]
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    whole = all(p.kind not in several and p.default is p.empty for p in named)
+    return tuple(p.name for p in named) if whole else None
+
+
+def _with_all_required(
     call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
 ) -> ir.Call:
     """`Point(*t)` -> `x, y = t; Point(x, y)`: a class all of whose fields must be given says how
-    many items there are."""
-    fields = required_fields(call)
+    many items there are, and so does a function without defaults."""
+    fields = _required(call)
     starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
     if fields is None or len(starred) != 1 or not isinstance(starred[0].values[0], ir.Var):
         return call
-    place, count = call.args.index(starred[0]), len(fields) - len(call.args) - len(call.kwargs) + 1
+    words = sum(word in fields for word, _ in call.kwargs)
+    place, count = call.args.index(starred[0]), len(fields) - len(call.args) - words + 1
     if count < 1 or starred[0].text.startswith("**"):
         return call
     names = tuple(map(context.names.fresh, fields[place : place + count]))
