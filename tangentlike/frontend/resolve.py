@@ -584,8 +584,9 @@ def form_of(obj: Any) -> Any:
     (<class 'float'>, [<class 'int'>, (dtype('float64'), (True, False))])
     """
     cls = type(obj)
-    if cls is np.ndarray:
-        return obj.dtype, tuple([n == 1 for n in obj.shape])
+    if cls is np.ndarray:  # (of numbers)
+        form = obj.dtype, tuple([n == 1 for n in obj.shape])
+        return form if obj.dtype.kind in "biufc" else None
     if cls is tuple:
         forms = [form_of(item) for item in obj] if 0 < len(obj) <= _FEW else [None]
         return None if None in forms else forms

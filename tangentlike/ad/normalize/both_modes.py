@@ -113,12 +113,16 @@ def with_plain_arguments(function: ir.Function, context: Context) -> ir.Function
 
 
 def stars_written_out(function: ir.Function, context: Context) -> ir.Function:
-    """A function in which calls are given the items of tuples and dicts, as far as it is known
-    before it runs which these are."""
+    """A function in which calls of the user's functions are given the items of tuples and dicts, as
+    far as it is known before it runs which these are."""
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         call = getattr(stmt, "value", None)
-        if isinstance(stmt, ir.Assign | ir.Do) and isinstance(call, ir.Call):
+        if (
+            isinstance(stmt, ir.Assign | ir.Do)
+            and isinstance(call, ir.Call)
+            and is_python_function(getattr(call.fn, "obj", None))
+        ):
             before, new = _written_out(call, stmt.origin, context)
             yield from before
             yield stmt if new is call else dataclasses.replace(stmt, value=new)
