@@ -172,6 +172,17 @@ def of_a_ufunc(x):
     return np.hypot(*x[:, 0])
 
 
+PAIR, NONE = (0.5, np.array([0.1, 0.2, 0.3])), ()
+
+
+def of_a_pair_outside(x):
+    return np.sum(both(*PAIR) * x) + np.sum(scaled(x, *PAIR) ** 2)
+
+
+def of_nothing(x):
+    return np.sum(both(x, x, *NONE))
+
+
 def of_parts(x):
     return np.sum(both(*np.split(x, 2)) ** 2)
 
@@ -205,3 +216,9 @@ def test_too_few_or_too_many():
     for count in (1, 3):
         with pytest.raises((TypeError, ValueError, tl.UnsupportedError)):
             tl.grad(of_rows)(np.ones((count, 2)))
+
+
+@pytest.mark.parametrize("fn", [of_a_pair_outside, of_nothing])
+def test_tuples_outside(fn):
+    check_grads(fn, (X,))
+    check_grads(fn, (X,), order=2)

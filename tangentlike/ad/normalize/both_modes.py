@@ -194,7 +194,7 @@ def _with_all_required(
     many items there are, and so does a function without defaults."""
     fields = _required(call)
     starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
-    if fields is None or len(starred) != 1 or not isinstance(starred[0].values[0], ir.Var):
+    if fields is None or len(starred) != 1 or (of := container(starred[0])) is None:
         return call
     words = sum(word in fields for word, _ in call.kwargs)
     place, count = call.args.index(starred[0]), len(fields) - len(call.args) - words + 1
@@ -202,7 +202,7 @@ def _with_all_required(
         return call
     names = tuple(map(context.names.fresh, fields[place : place + count]))
     context.temporaries.update(names)
-    before.append(ir.Assign(names, starred[0].values[0], origin))
+    before.append(ir.Assign(names, of, origin))
     items = map(ir.Var, names)
     return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
 
