@@ -262,6 +262,23 @@ def raised_again_in_part(x):
     return s
 
 
+def raised_again_in_a_handler(x):
+    a, b, s = x, x * 2.0, 0.25
+    try:
+        b, a = a, b
+        if x[0] > s:
+            raise ValueError(0)
+    except (KeyError, ValueError):
+        try:
+            try:
+                s = s * [1.0, 2.0][int(x[0] > 0.0) * 2]
+            finally:
+                done = True
+        except IndexError:
+            s = s * x[1] * done
+    return np.sum(a * b) * s
+
+
 def saved_where_it_may_raise(x):
     s = 0.5
     for k in range(4):
@@ -319,6 +336,7 @@ PROGRAMS = [
     *(context_left_before_it_fails,),
     *(bound_before_it_fails, loop_half_done, branches_half_done, a_test_that_raises),
     *(raised_again_in_part, saved_where_it_may_raise, of_two_exceptions),
+    raised_again_in_a_handler,
     *(named_in_a_loop, several_handlers_in_a_loop),
     *(read_in_a_later_round, keys_passed_over),
     *(array_written, half_done_in_a_loop, jumps_and_finally, told_by_the_exception),

@@ -283,9 +283,13 @@ def _in_two(stmt: ir.Try, context: Context) -> ir.Block:
 
 
 def _raising_what_it_caught(stmt: ir.Try, context: Context) -> ir.Try:
-    """A `try` whose handler may stand after it: `raise` alone raises what was caught."""
+    """A `try` whose handler may stand after it: `raise` alone raises what was caught (in a handler
+    inside, what that caught)."""
 
     def named(inner: ir.Stmt) -> ir.Instead:
+        if isinstance(inner, ir.Try):
+            body = ir.rewrite(inner.body, named)
+            return inner if body is inner.body else dataclasses.replace(inner, body=body)
         if not isinstance(inner, ir.OpaqueStmt) or inner.text != "raise":
             return None
         return dataclasses.replace(inner, text="raise error", names=("error",), values=(error,))
@@ -293,4 +297,7 @@ def _raising_what_it_caught(stmt: ir.Try, context: Context) -> ir.Try:
     if not any(s.text == "raise" for s in ir.statements(stmt.orelse) if type(s) is ir.OpaqueStmt):
         return stmt
     error = ir.Var(stmt.caught or context.temporary("error"))
-    return dataclasses.replace(stmt, orelse=ir.rewrite(stmt.orelse, named), caught=error.name)
+    orelse = ir.rewrite(stmt.orelse, named)
+    if orelse is stmt.orelse:
+        return stmt
+    return dataclasses.replace(stmt, orelse=orelse, caught=error.name)
