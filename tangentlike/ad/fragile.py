@@ -589,9 +589,8 @@ def taken(call: ir.Expr) -> dict[str, ir.Expr]:
     gives that which is a number where the other is NaN.)"""
     match call:
         case ir.Call(fn=ir.Ref(obj=np.fmax | np.fmin), args=(a, b), kwargs=()):
-            equal = ir.EQUAL
             return {
-                x.name: ir.Call(equal, (x, call))
+                x.name: ir.Call(ir.EQUAL, (x, call))
                 for x in (a, b)
                 if isinstance(x, ir.Var) and a != b
             }

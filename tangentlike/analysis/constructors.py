@@ -21,6 +21,8 @@ import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.lifting import signature_of
@@ -33,6 +35,7 @@ from ..rules.twins import as_numpy
 from ..runtime import instance
 from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
+from .operations import is_python_function
 
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
 _INSTANCE = ir.Ref("instance", instance)
@@ -739,15 +742,19 @@ def record_constants(call: ir.Call) -> dict[str, Any]:
     return {n: value for n, value in found.items() if type(value) in (int, float, str, tuple)}
 
 
-def required_fields(call: ir.Call) -> tuple[str, ...] | None:
-    """The fields of the instance that a call makes, where all of them must be given by position
-    or by name; None for other calls."""
-    cls = record_class(call)
-    if cls is None or not isinstance(call.fn, ir.Ref) or call.fn.obj is not cls:
+def required_arguments(call: ir.Call) -> tuple[str, ...] | None:
+    """What a call must give by position or by name, where nothing else may be given by position:
+    the fields of the instance that it makes, what a function without defaults takes; else None."""
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    if isinstance(obj, np.ufunc):  # (nobody gives `out` as a starred argument)
+        return tuple(f"x{number}" for number in range(1, obj.nin + 1))
+    if obj is None or not (is_python_function(obj) or record_class(call) is obj):
         return None
-    params = plain_signature(cls).parameters.values()
-    plain = all(p.kind == p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in params)
-    return tuple(p.name for p in params) if plain else None
+    params = plain_signature(obj).parameters.values()
+    named = [p for p in params if p.kind != p.KEYWORD_ONLY]
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    whole = all(p.kind not in several and p.default is p.empty for p in named)
+    return tuple(p.name for p in named) if whole else None
 
 
 def sets_when_made(cls: type, name: str) -> bool:

@@ -522,20 +522,19 @@ class Derivation:
         """Whether the derivative is another than that for arguments of any types."""
         if not self.derived.module.types or self.primal.inner is not None:
             return bool(self.derived.module.types)
-        request = replace(self.request, example=None, structures=())
-        try:
-            general = derivation_of(self.primal, request).settled().derived
-        except TangentlikeError:
-            return True
-        return self.derived.untyped != general.untyped
+        return self._differs(example=None, structures=())
 
     @cached_property
     def _relies_on_what_is_outside(self) -> bool:
         """Whether it is another than that for any numbers and arrays outside."""
-        if not self.derived.types_outside() or self.primal.inner is not None:
-            return bool(self.derived.types_outside())
+        if not self.derived.types_outside or self.primal.inner is not None:
+            return bool(self.derived.types_outside)
+        return self._differs(any_outside=True)
+
+    def _differs(self, **changes: Any) -> bool:
+        """Whether the text is another than that for a request with these changes."""
         try:
-            general = derivation_of(self.primal, replace(self.request, any_outside=True)).derived
+            general = derivation_of(self.primal, replace(self.request, **changes)).settled().derived
         except TangentlikeError:
             return True
         return self.derived.untyped != general.untyped

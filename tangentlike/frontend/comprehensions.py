@@ -205,31 +205,26 @@ def loop(
 _FEW, _SHORT = 4, 24  # items that are written out, and operations in all of them
 
 
-def few_items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    """What a comprehension goes through, if that is a short tuple or list that is written out, and
-    what it makes of the items can be written out as well; else nothing."""
-    match expr:
-        case Comprehension(form="list", clauses=(Clause(str(), ir.Display() as gone, ()),)):
-            items, parts = gone.items, tuple(ir.walk(expr.element))
-        case _:
-            return ()
-    if not 1 < len(items) <= _FEW or gone.form not in ("tuple", "list"):
-        return ()
-    size = len(items) * sum(isinstance(part, ir.Call) for part in parts)
-    code = any(isinstance(part, ir.Opaque) for part in (*parts, *items))
-    # (A function that is made for each of them sees the last one.)
-    return () if code or size > _SHORT or expr.assigns or expr.writes else items
-
-
-def written_out(expr: Comprehension, items: tuple[ir.Expr, ...]) -> ir.Display:
-    """A comprehension as the list of what it makes of each of these items, which are atoms.
+def few_written_out(expr: ir.Expr, atom: Callable[[ir.Expr], ir.Expr]) -> ir.Display | None:
+    """A comprehension over a short tuple or list that is written out, as the list of what it makes
+    of each of the items, of which `atom` gives the names; None for others.
 
     before::                                  after::
         [split(z) for z in (q, k)]                [split(q), split(k)]
     """
+    match expr:
+        case Comprehension(form="list", clauses=(Clause(str(target), ir.Display() as gone, ()),)):
+            items, parts = gone.items, tuple(ir.walk(expr.element))
+        case _:
+            return None
+    few = 1 < len(items) <= _FEW and gone.form in ("tuple", "list")
+    size = len(items) * sum(isinstance(part, ir.Call) for part in parts)
+    code = any(isinstance(part, ir.Opaque) for part in (*parts, *items))
+    if not few or code or size > _SHORT or expr.assigns or expr.writes:
+        return None  # (a function that is made for each of them sees the last one)
     meaning: dict[str, ir.Expr] = dict(zip(expr.names, expr.values, strict=True))
-    target = str(expr.clauses[0].target)
-    elements = (ir.substitute(expr.element, {**meaning, target: item}) for item in items)
+    atoms = [atom(ir.substitute(item, meaning)) for item in items]
+    elements = (ir.substitute(expr.element, {**meaning, target: item}) for item in atoms)
     return ir.Display("list", tuple(elements))
 
 

@@ -19,7 +19,7 @@ from .comprehensions import (
     Comprehension,
     becomes_loop,
     consumed,
-    few_items,
+    few_written_out,
     generators_in_place,
     is_generator,
     is_reduction,
@@ -27,7 +27,6 @@ from .comprehensions import (
     loop,
     reduction,
     taken_whole,
-    written_out,
 )
 from .cuts import is_refusal, raising
 from .inline import Special, default_values, find_special, inlined, matched
@@ -247,16 +246,15 @@ class _Flattener:
 
     def few_written_out(self, value: ir.Expr) -> ir.Expr:
         """`[f(x) for x in (a, b)]` as `[f(a), f(b)]`, and a tuple of these as a tuple."""
+
+        def atom(expr: ir.Expr) -> ir.Expr:
+            return expr if isinstance(expr, ir.Var | ir.Const) else self.named(expr)
+
         match value:
             case ir.Call(ir.Ref(obj=builtins.tuple), (Comprehension() as inner,), ()):
-                made = self.few_written_out(taken_whole(inner))
-                return ir.Display("tuple", made.items) if isinstance(made, ir.Display) else value
-            case Comprehension() if items := few_items(value):
-                meaning: dict[str, ir.Expr] = dict(zip(value.names, value.values, strict=True))
-                given = (ir.substitute(item, meaning) for item in items)
-                atoms = (e if isinstance(e, ir.Var | ir.Const) else self.named(e) for e in given)
-                return written_out(value, tuple(atoms))
-        return value
+                made = few_written_out(taken_whole(inner), atom)
+                return value if made is None else ir.Display("tuple", made.items)
+        return few_written_out(value, atom) or value
 
     def collected(self, target: str, value: Comprehension) -> None:
         """A list or dict built by a loop."""
@@ -390,10 +388,6 @@ class _Flattener:
                 return self.named(expr)
             case Comprehension() if becomes_loop(expr):
                 return self.named(expr)
-            case ir.Call(fn=ir.Ref(obj=builtins.tuple)) if (
-                written := self.few_written_out(expr)
-            ) is not expr:
-                return self.operation(written)
             case ir.Call(fn=ir.Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
             case ir.Call() if is_setter(expr):

@@ -56,7 +56,7 @@ class Ref:
     `Ref("+", operator.add)`, and is printed infix. Two `Ref`s are equal if they mean
     the same object. One that is bound `again` may mean another object later. `anew` are the names
     and attributes (`.rate`) that functions of its module bind, if it is noted what it means: where
-    that is no number or array of this dtype and rank any more, the derivative is made again.
+    it is another than a number or an array of this dtype and rank, the derivative is made again.
     """
 
     text: str

@@ -11,7 +11,7 @@ from .. import ir
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, given_twice, tangent_only
-from ..ad.normalize.both_modes import stars_written_out
+from ..ad.normalize.both_modes import has_stars, stars_written_out
 from ..ad.normalize.common import known_compositions, share_loads
 from ..ad.normalize.effects_first import Apart, effects_first
 from ..ad.normalize.inplace import writes_as_stores
@@ -621,10 +621,10 @@ class Builder:
 
     def _stars_written_out(self, lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
         """A function that is given the items of a known tuple or dict may be short."""
+        if not has_stars(lowered.function):
+            return lowered
         context = self._context(lowered, given)
         function = stars_written_out(lowered.function, context)
-        if function is lowered.function:
-            return lowered
         return lowered.with_body(function.body, context.temporaries)
 
     def _idle_names(

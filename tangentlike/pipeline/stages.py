@@ -170,6 +170,7 @@ class Derived:
         """The text without the comment that says which types it is for."""
         return self.source.split("\n", len(types_line(self.module.types)))[-1].lstrip("\n")
 
+    @functools.cached_property
     def types_outside(self) -> tuple[tuple[str, str], ...]:
         """The types of the numbers and arrays outside that the text names, by their names in it."""
         made = self.whole()
@@ -180,7 +181,7 @@ class Derived:
         its arguments and of numbers and arrays outside."""
         made = self.whole()
         module = made.module if of_arguments else ir.Module(made.module.functions)
-        checked = guarded(module, len(self.functions), True, made.types_outside() * outside)
+        checked = guarded(module, len(self.functions), True, made.types_outside * outside)
         return emit(checked, made.lowered.scope, made.scopes).source
 
     def standalone(self, checks: bool = False) -> str:
@@ -527,10 +528,9 @@ def _builder(
         lasting = build.lasting(read, given)
         has_complex = request.has_complex or build.computes_complex(read, given, set())
         run.made = read.function
-    known, stored = stored, build.book.stored
-    if known is None and build.callees.asks_keys and build.keys_stay:
-        return _builder(lowered, request, lasting, book, reading, stored)
-    if lasting != given or not build.stored_as_claimed:
+    more = stored is None and build.callees.asks_keys and build.keys_stay
+    stored = build.book.stored
+    if more or lasting != given or not build.stored_as_claimed:
         return _builder(lowered, request, lasting, book, reading, stored)
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading, stored)

@@ -108,7 +108,7 @@ DROPPED = _Dropped()
 
 
 def _watch_stores() -> None:
-    """Have `DROPPED` told where NumPy drops an imaginary part, as in `x_bar[0] = z_bar`. It makes a
+    """Set `DROPPED` where NumPy drops an imaginary part, as in `x_bar[0] = z_bar`. It makes a
     `ComplexWarning` then, whether or not a filter has that shown: this asks nothing of a call
     in which there is none."""
 

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.constructors import initialiser, record_class, required_fields
+from ...analysis.constructors import initialiser, record_class, required_arguments
 from ...analysis.operations import is_python_function, rule_object
-from ...frontend.signatures import plain_signature
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...rules import programs
 from ...rules.book import Rule
 from ...rules.template import template_of
 from ...runtime import pair_of, tangent_of
 from ..context import Context
-from ..specialize.function_values import given_words, starred_name, words_of
+from ..specialize.function_values import words_named
 from ..specialize.stored_types import keys_stay
 from .container_calls import calls_containers, container, plain_container_calls
 from .iterators import no_dicts_for_their_items
@@ -129,9 +128,12 @@ def stars_written_out(function: ir.Function, context: Context) -> ir.Function:
         else:
             yield stmt
 
-    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
-        return function
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def has_stars(function: ir.Function) -> bool:
+    """Whether calls in a function are given the items of containers."""
+    return any(_starred(stmt) for stmt in ir.statements(function.body))
 
 
 def _wanted(stmt: ir.Stmt) -> bool:
@@ -149,7 +151,9 @@ def _written_out(
     if any(map(ir.is_starred, call.args)) and not _runs_initialiser(call):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
-        call = _with_words(call, before, origin, context)
+        if keys_stay(context.book):
+            named, call = words_named(call, context.kind_of, context.temporary, origin)
+            before += named
         call = _with_all_required(call, before, origin, context)
     return before, call
 
@@ -172,27 +176,12 @@ def _runs_initialiser(call: ir.Call) -> bool:
     return record_class(call) is None and initialiser(getattr(call.fn, "obj", None)) is not None
 
 
-def _required(call: ir.Call) -> tuple[str, ...] | None:
-    """What a call must give, where nothing else may be given by position; None where more may be,
-    or less."""
-    obj: Any = getattr(call.fn, "obj", None)
-    if isinstance(obj, np.ufunc):  # (nobody gives `out` as a starred argument)
-        return tuple(f"x{number}" for number in range(1, obj.nin + 1))
-    if not is_python_function(obj):
-        return required_fields(call)
-    params = plain_signature(obj).parameters.values()
-    named = [p for p in params if p.kind != p.KEYWORD_ONLY]
-    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    whole = all(p.kind not in several and p.default is p.empty for p in named)
-    return tuple(p.name for p in named) if whole else None
-
-
 def _with_all_required(
     call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
 ) -> ir.Call:
     """`Point(*t)` -> `x, y = t; Point(x, y)`: a class all of whose fields must be given says how
     many items there are, and so does a function without defaults."""
-    fields = _required(call)
+    fields = required_arguments(call)
     starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
     if fields is None or len(starred) != 1 or (of := container(starred[0])) is None:
         return call
@@ -205,22 +194,6 @@ def _with_all_required(
     before.append(ir.Assign(names, of, origin))
     items = map(ir.Var, names)
     return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
-
-
-def _with_words(
-    call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
-) -> ir.Call:
-    """`norm(x, **p)` -> `g, b = p["g"], p["b"]; norm(x, g=g, b=b)`, where the keys are known."""
-    if not keys_stay(context.book):
-        return call
-    named = dict[ir.Expr, dict[str, ir.Expr]]()
-    for star, words in words_of(call, context.kind_of).items():
-        named[star] = {}
-        for key, value in words.items():
-            name = context.temporary(f"{starred_name(star)}_{key}")
-            before.append(ir.Assign(name, value, origin))
-            named[star][key] = ir.Var(name)
-    return given_words(call, named)
 
 
 # Methods of arrays that take integers one by one or as a tuple.
@@ -278,7 +251,7 @@ def _items(
 
 def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
     """A function in which calls that may carry derivatives have no starred arguments."""
-    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
+    if not has_stars(function):
         return function
     varied = context.varied(function, wrt)
 

@@ -69,7 +69,8 @@ def words_of(
     taken, found = {word for word, _ in call.kwargs}, dict[ir.Expr, dict[str, ir.Index]]()
     for star in maps_given(call):
         kind = kind_of(of := ir.Var(starred_name(star)))
-        if of.name and kind.lasting and kind.names and not taken & set(kind.names):
+        plain = all(map(is_word, kind.names)) and taken.isdisjoint(kind.names)
+        if of.name and kind.lasting and kind.items is not None and plain:
             taken.update(kind.names)
             found[star] = {key: ir.Index(of, ir.Const(key), call.at) for key in kind.names}
     return found
@@ -77,11 +78,26 @@ def words_of(
 
 def given_words(call: ir.Call, words: Mapping[ir.Expr, Mapping[str, ir.Expr]]) -> ir.Call:
     """A call that is given words in the place of `**options`."""
-    if not words:
-        return call
     args = tuple(arg for arg in call.args if arg not in words)
     named = (item for given in words.values() for item in given.items())
     return dataclasses.replace(call, args=args, kwargs=(*call.kwargs, *named))
+
+
+def words_named(
+    call: ir.Call,
+    kind_of: Callable[[ir.Expr], Kind],
+    fresh: Callable[[str], str],
+    origin: ir.Origin,
+) -> tuple[list[ir.Stmt], ir.Call]:
+    """`norm(x, **p)` -> `p_g = p["g"]; norm(x, g=p_g)`, where the keys are known."""
+    before, named = list[ir.Stmt](), dict[ir.Expr, dict[str, ir.Expr]]()
+    for star, words in words_of(call, kind_of).items():
+        named[star] = {}
+        for key, value in words.items():
+            name = fresh(f"{starred_name(star)}_{key}")
+            before.append(ir.Assign(name, value, origin))
+            named[star][key] = ir.Var(name)
+    return before, given_words(call, named) if named else call
 
 
 def unwrapped(fn: ir.Ref) -> ir.Expr:
@@ -276,23 +292,19 @@ def with_words(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     kind, bound = kinds[last.name], (n for s in ir.statements(function.body) for n in ir.binds(s))
     if last.name in _handed_on(function).union(bound):
         return lowered
-    star, names, made = f"**{last.name}", names_of(function), set[str]()
+    own = {last.name: ir.replaced(kind, lasting=True)}  # (the call makes it: nobody else has it)
+    names, made = names_of(function), set[str]()
+
+    def kind_of(expr: ir.Expr) -> Kind:
+        return own.get(expr.name, UNKNOWN) if isinstance(expr, ir.Var) else UNKNOWN
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-                args = tuple(a for a in call.args if getattr(a, "text", "") != star)
-                given = {word for word, _ in call.kwargs}.union(kind.names)
-                plain = len(given) == len(call.kwargs) + len(kind.names)
-                if len(args) < len(call.args) and plain and all(map(is_word, given)):
-                    words = {word: names.fresh(f"{last.name}_{word}") for word in kind.names}
-                    for word, name in words.items():
-                        item = ir.Index(ir.Var(last.name), ir.Const(word), call.at)
-                        yield ir.Assign(name, item, stmt.origin)
-                    made.update(words.values())
-                    kwargs = (*call.kwargs, *((word, ir.Var(n)) for word, n in words.items()))
-                    call = dataclasses.replace(call, args=args, kwargs=kwargs)
-                    stmt = dataclasses.replace(stmt, value=call)
+                before, new = words_named(call, kind_of, names.fresh, stmt.origin)
+                made.update(name for s in before for name in ir.binds(s))
+                yield from before
+                stmt = stmt if new is call else dataclasses.replace(stmt, value=new)
         yield stmt
 
     return lowered.with_body(ir.rewrite(function.body, after=statement), made)

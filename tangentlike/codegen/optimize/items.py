@@ -431,9 +431,6 @@ def _made_at(name: str, before: Sequence[ir.Stmt]) -> int | None:
     return None
 
 
-_LEN, _RANGE = ir.LEN, ir.RANGE
-
-
 class _Putting:
     """Puts items where all that is added to them is added in one block, in each round of a loop to
     another item."""
@@ -484,7 +481,7 @@ class _Putting:
 
     def _ways(self, loop: ir.For) -> str:
         """Whether a loop goes through all items of the list, and in which direction."""
-        every = ir.Call(_RANGE, (ir.Call(_LEN, (ir.Var(self.like),)),))
+        every = ir.Call(ir.RANGE, (ir.Call(ir.LEN, (ir.Var(self.like),)),))
         if (
             self.slices
             or self._beside(loop)
