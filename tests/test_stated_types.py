@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import tangentlike as tl
+from tangentlike.cli import main
 from tangentlike.codegen.print.short_forms import fitting
 from tangentlike.runtime import require_types
 from tangentlike.runtime.stated_types import required_by
@@ -325,3 +328,61 @@ def test_forms_that_fitted_are_known_again_and_others_are_still_refused() -> Non
         ]:
             with pytest.raises(TypeError, match="arguments of other types"):
                 require_types(types, *wrong)
+
+
+OF_ANY_NUMBERS = """\
+import numpy as np
+
+def loss(x, y):
+    z = x * y
+    return np.abs(np.sum(z * z))
+
+def nested(p, x):
+    return np.sum(np.tanh(p["w"] * x)) + p["b"][0] * p["b"][1]
+
+def starred(x, *more, k=2.0, **words):
+    return np.sum(x**2) * k + np.sum(np.sin(more[0])) * words["u"]
+
+def phases(x):
+    return np.abs(np.sum(np.exp(1j * x)))
+"""
+Z = np.ones(2) + 0.5j
+COMPLEX_CALLS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "loss": [((Z, B[:2]), {}), ((B[:2], Z), {}), ((1.0, 2j), {}), ((np.complex64(1.0), 2.0), {})],
+    "nested": [
+        (({"w": w, "b": [1.0, b]}, x), {}) for w, b, x in ((Z, 1, 2), (1, 1j, 2), (1, 1, Z))
+    ],
+    "starred": [
+        *(((x, y), {"u": u}) for x, y, u in ((Z, 1.0, 1.0), (B, Z, 1.0), (B, 1.0, 1j))),
+        ((B, 1.0, (2.0, [Z])), {"u": 1.0}),
+        ((B, 1.0), {"u": 1.0, "k": 1j}),
+    ],
+}
+
+
+@pytest.mark.parametrize("alone", [[], ["--standalone"]], ids=["imports", "alone"])
+@pytest.mark.parametrize("name", ["loss", "nested", "starred", "phases"])
+def test_files_for_any_arguments_refuse_complex_numbers_of_another_derivative(
+    name: str, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = f"{name}_{len(alone)}"
+    (tmp_path / f"of_{file}.py").write_text(OF_ANY_NUMBERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    order = ["grad", f"{tmp_path}/of_{file}.py:{name}", "-o", f"{tmp_path}/{file}.py", *alone]
+    made = CliRunner().invoke(main, order)
+    assert made.exit_code == 0, made.output
+    derivative = getattr(importlib.import_module(file), f"{name}_grad")
+    primal = getattr(importlib.import_module(f"of_{file}"), name)
+    for args, words in COMPLEX_CALLS.get(name, []):
+        with pytest.raises(TypeError, match="real"):
+            derivative(*args, **words)
+    if name == "phases":  # (its text allows for complex numbers)
+        np.testing.assert_allclose(derivative(Z), tl.grad(primal)(Z))
+        return
+    calls: dict[str, Any] = {"nested": ({"w": A, "b": [1.0, 2.0]}, A), "starred": (A, B)}
+    real, words = calls.get(name, (A, B)), {"u": 0.5} if name == "starred" else {}
+    found, expected = derivative(*real, **words), tl.grad(primal)(*real, **words)
+    agreement.map_leaves(np.testing.assert_allclose, expected, found)
+    if not alone:
+        again = tl.jvp(derivative, real, real)[1] if name == "loss" else None
+        assert again is None or np.allclose(again, tl.jvp(tl.grad(primal), real, real)[1])

@@ -59,7 +59,7 @@ class Order:
         targets = [self.target, self.at.full_maker(self.target)]
         return [split_target(target)[0] for target in targets if target]
 
-    def text(self) -> str:
+    def text(self, in_file: bool = False) -> str:
         """The derivative's text, ending in a newline."""
         if self.at.maker:
             self.says(
@@ -85,12 +85,12 @@ class Order:
         elif self.standalone:
             text = derived.__tangentlike__.derive().standalone()
         else:
-            text = str(derived.source)
+            text = derived.__tangentlike__.derive().file_text if in_file else derived.source
         return str(text).rstrip("\n") + "\n"
 
     def file_text(self, path: Path) -> str:
         """The text as a file: under a header that says how it was made."""
-        return f"{self._header(path)}\n{self.text()}"
+        return f"{self._header(path)}\n{self.text(in_file=True)}"
 
     def _header(self, path: Path) -> str:
         """Two lines; the command in the second, given in the folder of the file, makes it again."""

@@ -515,7 +515,26 @@ class Derivation:
 
     def standalone(self) -> str:
         """The text of a file that needs only NumPy."""
-        return self.derived.standalone(self._relies_on_types)
+        return self.derived.standalone(self._relies_on_types, self._relied_on_as_real)
+
+    @property
+    def file_text(self) -> str:
+        """The text of a file. It is called with whatever there is, so that it checks further that
+        there are no complex numbers, where these have another derivative."""
+        real = self._relied_on_as_real
+        if not real:
+            return self.text
+        of_arguments, outside = self._relies_on_types, self._relies_on_what_is_outside
+        return self.derived.guarded(of_arguments, outside, real)
+
+    @cached_property
+    def _relied_on_as_real(self) -> tuple[str, ...]:
+        """The parameters of no known types, where the text is another for complex numbers."""
+        if self.request.has_complex or not self.derived.real:
+            return ()
+        stated = {name for name, text in self.derived.module.types if text != "object"}
+        free = tuple(name for name in self.names if name not in stated)
+        return free if free and self._is_other(lambda: self.for_complex) else ()
 
     @cached_property
     def _relies_on_types(self) -> bool:
@@ -533,11 +552,14 @@ class Derivation:
 
     def _differs(self, **changes: Any) -> bool:
         """Whether the text is another than that for a request with these changes."""
+        return self._is_other(lambda: derivation_of(self.primal, replace(self.request, **changes)))
+
+    def _is_other(self, made: Callable[[], Derivation]) -> bool:
+        """Whether the text is another than that of the derivative that `made` gives."""
         try:
-            general = derivation_of(self.primal, replace(self.request, **changes)).settled().derived
+            return self.derived.untyped != made().settled().derived.untyped
         except TangentlikeError:
             return True
-        return self.derived.untyped != general.untyped
 
     @property
     def emitted(self) -> Any:

@@ -7,7 +7,7 @@ import functools
 import inspect
 import itertools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -176,18 +176,22 @@ class Derived:
         made = self.whole()
         return types_outside(made.module, made.lowered.scope, made.scopes)
 
-    def guarded(self, of_arguments: bool = True, outside: bool = False) -> str:
+    def guarded(
+        self, of_arguments: bool = True, outside: bool = False, real: Sequence[str] = ()
+    ) -> str:
         """The text where it stands by itself: it checks the types that it was made for, those of
-        its arguments and of numbers and arrays outside."""
+        its arguments and of numbers and arrays outside, and that arguments are `real`."""
         made = self.whole()
         module = made.module if of_arguments else ir.Module(made.module.functions)
-        checked = guarded(module, len(self.functions), True, made.types_outside * outside)
+        checked = guarded(module, len(self.functions), True, made.types_outside * outside, real)
         return emit(checked, made.lowered.scope, made.scopes).source
 
-    def standalone(self, checks: bool = False) -> str:
-        """The text of a file that needs only NumPy, and `checks` the types it was made for."""
+    def standalone(self, checks: bool = False, real: Sequence[str] = ()) -> str:
+        """The text of a file that needs only NumPy, and `checks` the types it was made for, and
+        that arguments are `real`."""
         made = self.whole()
-        module = guarded(made.module, len(self.functions), False) if checks else made.module
+        module = made.module if checks else ir.Module(made.module.functions)
+        module = guarded(module, len(self.functions), False, real=real)
         return standalone(module, made.lowered.scope, made.scopes)
 
 

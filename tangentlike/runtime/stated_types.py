@@ -1,7 +1,8 @@
 """What a text that was made for certain types of arguments checks of those that it is called with.
 
 Types are written as the heads of texts write them: `float[:, n]` is an array whose first axis is
-not of length 1; all axes `n` are equally long.
+not of length 1; all axes `n` are equally long. What is `real` may be anything that holds no complex
+numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _NUMBERS = {"complex": "cfiub", "float": "fiub", "int": "iub", "bool": "b", "num
 _PLAIN = (bool, int, float, complex, np.float64)
 _ENTRIES = {"complex": "c", "float": "f", "int": "iu", "bool": "b", "number": "cfiub"}
 _DOUBLES = "float64"  # (of arrays only)
+REAL = "real"  # (of whatever there is)
 _CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict}
 
 
@@ -121,7 +123,7 @@ def _known_to_fit(types: str, *forms: Any) -> bool:
     if not all(type(form) is tuple or form in _PLAIN for form in forms):
         return False
     stated = [text for _, text in stated_types(types)]
-    if not all(text.partition("[")[0] in (*_NUMBERS, _DOUBLES) for text in stated):
+    if not all(text.partition("[")[0] in (*_NUMBERS, _DOUBLES, REAL) for text in stated):
         return False
     return _fit(
         stated,
@@ -141,6 +143,8 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
         return any(_fits(part, x, sizes) for part in either)
     end = min(text.find(c) % (len(text) + 1) for c in "[(")
     name, bracket, inside = text[:end], text[end : end + 1], type_parts(text[end + 1 : -1])
+    if name == REAL:
+        return not holds_complex(x)
     if name == _DOUBLES:
         return is_array(x) and x.dtype == name and _has_axes(inside, x.shape, sizes)
     if name in _NUMBERS:
@@ -163,6 +167,17 @@ def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     if name == "Iterator":
         return isinstance(x, Iterator)
     return text in (type(x).__name__, getattr(x, "__name__", ""), repr(x))
+
+
+def holds_complex(*values: Any) -> bool:
+    """Whether one of these values is a complex number or an array of such, or holds one."""
+    for x in values:
+        if isinstance(x, (list, tuple, dict)):
+            if holds_complex(*(x.values() if isinstance(x, dict) else x)):
+                return True
+        elif isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
+            return True
+    return False
 
 
 def _holds(x: Any, name: str, text: str, sizes: dict[str, int]) -> bool:

@@ -20,6 +20,7 @@ from ...frontend.structures import structure_of
 from ...ir.facts import fact
 from ...ir.kind import Kind, described_types
 from ...runtime import for_types, require_types
+from ...runtime.stated_types import REAL
 from . import to_gast
 from .bindings import Binding, Bindings, as_imported, bind, references
 from .folding import STEP, WIDTH
@@ -332,12 +333,18 @@ _CHECKED = ir.Ref(for_types.__name__, for_types)
 
 
 def guarded(
-    module: ir.Module, count: int, decorated: bool, outside: Iterable[tuple[str, str]] = ()
+    module: ir.Module,
+    count: int,
+    decorated: bool,
+    outside: Iterable[tuple[str, str]] = (),
+    real: Iterable[str] = (),
 ) -> ir.Module:
     """The module with the types that it was made for checked by its last functions, of which so
     many are called with such arguments or with what the first of them saved; `outside` are types of
-    what is not given as an argument."""
-    types = dict(item for item in module.types if item[1] != "object")
+    what is not given as an argument, `real` the arguments of which it is only known that they hold
+    no complex numbers."""
+    types = dict.fromkeys(real, REAL)
+    types |= dict(item for item in module.types if item[1] != "object")
     callees, main = module.functions[:-count], module.functions[-count:]
     return ir.Module((*callees, _guarded(main[0], types, decorated, outside), *main[1:]))
 
@@ -375,8 +382,13 @@ def _guarded(
     if decorated:
         above = ir.Call(_CHECKED, (text,), at=fn.place)
         return replace(fn, body=tuple(own), decorators=(above, *fn.decorators))
-    check = ir.Call(_CHECK, (text, *map(ir.Var, names)), at=fn.place)
-    return replace(fn, body=(ir.Do(check, ir.Origin(fn.place, "check")), *own))
+    checks = []
+    for real in (False, True):  # (each has a test of its own kind)
+        part = [item for item in stated if (item[1] == REAL) == real]
+        given = [ir.Var(name) for name, _ in part]
+        check = ir.Call(_CHECK, (ir.Const(_grouped(part)), *given), at=fn.place)
+        checks += [ir.Do(check, ir.Origin(fn.place, "check"))] * bool(part)
+    return replace(fn, body=(*checks, *own))
 
 
 def _checks(value: ir.Expr, text: ir.Const) -> bool:

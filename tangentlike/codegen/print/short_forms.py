@@ -22,7 +22,7 @@ from ... import ir, runtime
 from ...ir.kind import UNKNOWN
 from ...rules import default_book
 from ...runtime.records import Entries
-from ...runtime.stated_types import stated_types, type_parts
+from ...runtime.stated_types import REAL, holds_complex, stated_types, type_parts
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
 _CHECK = ir.Ref("require_types", runtime.require_types)
@@ -319,7 +319,8 @@ def short_form(obj: Any, of_arrays: bool = True) -> Any:
 def is_typed(module: ir.Module) -> bool:
     """Whether types are stated of arguments, all of which could be written out as tests."""
     stmts = [stmt for function in module.functions for stmt in function.body]
-    return any(map(is_test, stmts)) and not any(
+    tests = (stmt for stmt in stmts if is_test(stmt) and not _is_of_real(stmt))
+    return any(tests) and not any(
         part == _CHECK for stmt in stmts for part in ir.walk_statement(stmt)
     )
 
@@ -330,6 +331,10 @@ def is_test(stmt: ir.Stmt) -> bool:
         case ir.If(test=ir.Opaque(), body=(ir.OpaqueStmt(text=text),)):
             return text.startswith(_REFUSAL)
     return False
+
+
+def _is_of_real(test: ir.Stmt) -> bool:
+    return isinstance(test, ir.If) and getattr(test.body[0], "text", "") == _text_of(_OF_REAL)
 
 
 def takes_containers(module: ir.Module) -> bool:
@@ -461,27 +466,49 @@ _CLASSES = {
 _REFUSAL = "raise TypeError"
 
 
-def checked(module: ir.Module) -> ir.Module:
-    """The module with the types of numbers and arrays checked by tests instead of the helper."""
+def checked(module: ir.Module, holding: bool = False) -> ir.Module:
+    """The module with the types of numbers and arrays checked by tests instead of the helper;
+    `holding` where arguments of no stated types may be lists, tuples and dicts."""
     functions = (
-        replace(fn, body=tuple(_checked(stmt, fn) for stmt in fn.body)) for fn in module.functions
+        replace(fn, body=tuple(_checked(stmt, holding) for stmt in fn.body))
+        for fn in module.functions
     )
     return replace(module, functions=tuple(functions))
 
 
-def _checked(stmt: ir.Stmt, fn: ir.Function) -> ir.Stmt:
+def _checked(stmt: ir.Stmt, holding: bool) -> ir.Stmt:
     match stmt:
         case ir.Do(ir.Call(ir.Ref(obj=runtime.require_types), (ir.Const(stated), *values))):
             names = [value.name for value in values if isinstance(value, ir.Var)]
+            if {text for _, text in stated_types(stated)} == {REAL}:
+                return _refusing(_any_complex(names, values, holding), _OF_REAL, stmt.origin)
             test = fitting(stated)
             if test is None or len(names) < len(values):
                 return stmt
             refs = (ir.Ref("np", np),)
             failed = ir.Opaque(f"not ({test})", tuple(names), tuple(values), refs)
-            text = f"{_REFUSAL}({f'this derivative was made for {stated}'!r})"
-            error = ir.OpaqueStmt(text, (), (), (), (), stmt.origin)
-            return ir.If(failed, (error,), (), stmt.origin)
+            return _refusing(failed, f"this derivative was made for {stated}", stmt.origin)
     return stmt
+
+
+_OF_REAL = "this derivative was made for real numbers"
+
+
+def _any_complex(names: list[str], values: Iterable[ir.Expr], holding: bool) -> ir.Opaque:
+    """The test of whether some arguments are complex numbers, or hold some."""
+    ref = ir.Ref("holds_complex", holds_complex) if holding else ir.Ref("np", np)
+    asked = f"holds_complex({', '.join(names)})"
+    text = asked if holding else " or ".join(f"np.iscomplexobj({name})" for name in names)
+    return ir.Opaque(text, tuple(names), tuple(values), (ref,))
+
+
+def _text_of(message: str) -> str:
+    return f"{_REFUSAL}({message!r})"
+
+
+def _refusing(failed: ir.Opaque, message: str, origin: ir.Origin) -> ir.If:
+    error = ir.OpaqueStmt(_text_of(message), (), (), (), (), origin)
+    return ir.If(failed, (error,), (), origin)
 
 
 def fitting(stated: str) -> str | None:

@@ -47,12 +47,13 @@ def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | No
     foreign = {id(mirror) for mirror in array_modules()}
     of_numpy = not any(id(b.obj) in foreign for b in bind(module, every).all().values())
     holding = takes_containers(module)
-    module = checked(module) if of_numpy else module
+    of_arrays = True if of_numpy and not holding and is_of_arrays(checked(module)) else None
+    starred = any(param.kind in ("*", "**") for param in module.main.params)
+    module = checked(module, starred or not of_arrays) if of_numpy else module
     if module.main.decorators:
         module = _checked_outside(module)
         every = scopes_of(module, scope, every)
     bindings = bind(module, every)
-    of_arrays = True if of_numpy and not holding and is_of_arrays(module) else None
     helpers = [binding.obj for binding in bindings.all().values()]
     if of_arrays is None and of_numpy and (is_typed(module) or serves_containers(helpers)):
         of_arrays = False
