@@ -757,7 +757,12 @@ CUT = Subject(
         ("<Y> = 0.1 * np.sum(given(lambda x1: x1 * <V>, <S>))",),
         ("<Y> = 0.1 * np.sum(given_through(lambda x1: x1 * <V>, <S>, <C>))",),
         ("<Y> = 0.3 * sum([np.mean(reached_through(<V> * k1, <C>)) for k1 in range(2)]) + <F>",),
+        ("q = io.StringIO()", "noted_in(q, <S>)", "<Y> = 0.1 * float(q.getvalue()) + <F>"),
+        ("q = io.StringIO()", "noted_in(q, <V>)", "q.seek(0)", "<X> = loaded_from(q)[:4] * 0.1"),
+        ("q = io.BytesIO()", "np.save(q, <V>)", "q.seek(0)", "<X> = 0.5 * np.load(q)"),
         # nothing is cut out of these
+        ("q = io.StringIO()", "noted_in(q, <V>)", "<X> = <V> * float('0.3')"),
+        ("np.savetxt(io.StringIO(), <V>)", "<X> = <V> * <S>"),
         ("<X> = starred_through(lambda x1, *x2: np.sin(x1 * <V>), <S>)",),
         ("<X> = starred_through(lambda x1, x2: np.sin(x1 * x2), <S>, (<V>,))",),
         ("<X> = starred_through(Kept(<V>), <S>)",),
@@ -767,6 +772,9 @@ CUT = Subject(
         ("<X> = repeated(lambda x1: np.sin(x1 * <V>), <S>, ())",),
     ),
     (
+        ("io.", "import io\n"),
+        ("noted_in(", "def noted_in(p, v):\n    print(*np.atleast_1d(v), file=p)\n"),
+        ("loaded_from(", "def loaded_from(p):\n    return np.loadtxt(p)\n"),
         (
             "reached",
             "def reached(p, flag):\n    if flag:\n        return p.getfield(float) * 0.9\n    return 0\n\n"

@@ -4,6 +4,13 @@ floats. Each gave zeros, None or too little without a word; they are refused."""
 import ast
 import csv
 import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -302,7 +309,227 @@ def where_what_is_no_number_is_caught(x):
     return y * x
 
 
+def print_into(lines, x):
+    print(x, file=lines)
+
+
+def write_into(lines, x):
+    lines.write(f"{x}")
+
+
+def printed_by_a_helper(x):
+    lines = io.StringIO()
+    print_into(lines, x)
+    return float(lines.getvalue()) * x
+
+
+def written_by_a_helper(x):
+    lines = io.StringIO()
+    write_into(lines, x)
+    return float(lines.getvalue())
+
+
+def row_by_a_helper(x):
+    lines = io.StringIO()
+    writer = csv.writer(lines)
+    add_row(writer, x)
+    return float(lines.getvalue())
+
+
+def add_row(writer, x):
+    writer.writerow([x])
+
+
+def by_json(x):
+    return json.loads(f"[{x}]")[0] * 2.0
+
+
+def by_json_both_ways(x):
+    return json.loads(json.dumps({"a": float(x)}))["a"] * x
+
+
+PLACE = os.path.join(tempfile.gettempdir(), "tangentlike_cut_paths")
+
+
+def save_text(x):
+    with open(PLACE + ".txt", "w") as file:
+        file.write(str(x))
+
+
+def text_there():
+    with open(PLACE + ".txt") as file:
+        return file.read()
+
+
+def number_there():
+    return float(text_there())
+
+
+def by_a_file(x):
+    with open(PLACE + ".txt", "w") as file:
+        file.write(str(x))
+    with open(PLACE + ".txt") as file:
+        return float(file.read()) * x
+
+
+def by_a_file_of_helpers(x):
+    save_text(x)
+    return float(text_there())
+
+
+def by_a_file_read_in_a_helper(x):
+    save_text(x)
+    return number_there() * x
+
+
+def by_lines_of_a_file(x):
+    save_text(x)
+    total = 0.0
+    with open(PLACE + ".txt") as file:
+        for line in file:
+            total += float(line)
+    return total
+
+
+def by_a_path(x):
+    pathlib.Path(PLACE).write_text(str(x))
+    return float(pathlib.Path(PLACE).read_text())
+
+
+def save_array(x):
+    np.savetxt(PLACE + ".txt", np.array([x]))
+
+
+def by_saved_text(x):
+    np.savetxt(PLACE + ".txt", np.array([x]))
+    return np.loadtxt(PLACE + ".txt") * x
+
+
+def by_saved_text_of_a_helper(x):
+    save_array(x)
+    return 2.0 * np.loadtxt(PLACE + ".txt")
+
+
+def by_a_saved_array(x):
+    np.save(PLACE + ".npy", x)
+    return np.load(PLACE + ".npy") * 2.0
+
+
+def by_bytes_of_an_array(x):
+    np.array([x]).tofile(PLACE + ".bin")
+    return np.fromfile(PLACE + ".bin")[0]
+
+
+def in_the_next_round(x):
+    y = x
+    for k in range(2):
+        y = float(np.load(PLACE + ".npy")) if k else y
+        np.save(PLACE + ".npy", x * 2.0)
+    return y
+
+
+def by_a_json_file(x):
+    with open(PLACE + ".json", "w") as file:
+        json.dump([float(x)], file)
+    with open(PLACE + ".json") as file:
+        return json.load(file)[0] * x
+
+
+def by_the_environment(x):
+    os.environ["TANGENTLIKE_X"] = str(x)
+    return float(os.environ["TANGENTLIKE_X"]) * x
+
+
+def by_another_program(x):
+    program = "import sys; print(sys.argv[1])"
+    return float(subprocess.check_output([sys.executable, "-c", program, f"{x}"]))
+
+
+class Simulation:
+    """A model that is run with files of its own, as programs in other languages are."""
+
+    def write(self, x):
+        np.savetxt(PLACE + ".in", [x])
+
+    def run(self):
+        shutil.copy(PLACE + ".in", PLACE + ".out")
+
+    def read(self):
+        return np.loadtxt(PLACE + ".out")
+
+    def __call__(self, x):
+        self.write(x)
+        self.run()
+        return self.read()
+
+
+SIMULATION = Simulation()
+
+
+def simulated(x):
+    return SIMULATION(x) * x
+
+
+FILES = [
+    *(printed_by_a_helper, written_by_a_helper, row_by_a_helper, by_json, by_json_both_ways),
+    *(by_a_file, by_a_file_of_helpers, by_a_file_read_in_a_helper, by_lines_of_a_file, by_a_path),
+    *(by_saved_text, by_saved_text_of_a_helper, by_a_saved_array, by_bytes_of_an_array),
+    *(in_the_next_round, by_a_json_file, by_the_environment, by_another_program, simulated),
+]
+
+
+def saves_and_goes_on(x):
+    np.save(PLACE + ".npy", x)
+    save_array(x)
+    return x * x
+
+
+def reads_before_it_writes(x):
+    np.save(PLACE + ".npy", 2.0)
+    k = np.load(PLACE + ".npy")
+    np.save(PLACE + ".npy", k * x)
+    return float(k) * x
+
+
+def logs(x):
+    with open(PLACE + ".txt", "a") as file:
+        print(x, file=file)
+        file.write(f"{x}")
+    return x * float("2.5")
+
+
+def saves_each_round(x):
+    y = 0.0
+    for k in range(3):
+        y = y + x * x * k
+        np.save(f"{PLACE}{k}.npy", y)
+    return y
+
+
+def writes_what_is_constant(x):
+    with open(PLACE + ".txt", "w") as file:
+        file.write(f"{tl.stop_gradient(x)}")
+    return x * number_there()
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (saves_and_goes_on, 1.0),
+        (reads_before_it_writes, 2.0),
+        (logs, 2.5),
+        (saves_each_round, 3.0),
+        (writes_what_is_constant, 0.5),
+    ],
+    ids=lambda f: getattr(f, "__name__", ""),
+)
+def test_what_is_only_written_to_files_is_no_cut(f, slope):
+    assert tl.grad(f)(0.5) == slope
+    assert tl.jvp(f, 0.5, 1.0)[1] == slope
+
+
 TEXT = [
+    *FILES,
     *(in_one_branch, in_one_iteration, read_by_a_function_of_a_table, given_by_words),
     *(given_by_stars, read_by_an_iterator, where_what_is_no_number_is_caught),
     *(of_a_comprehension, read_by_a_comprehension, cast_where_it_is_made, as_bytes, printed),

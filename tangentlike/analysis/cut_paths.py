@@ -3,8 +3,9 @@ item of a set or a key of a dict that is gone through by its keys, and as an ent
 integers.
 
 `float(f"{x}")` is `x` again, and `for k in {x: 1.0}` yields it; neither text nor keys carry
-derivatives, so that the result would have a derivative of zero. Both are refused; where only the
-run knows whether a key is a number, the text asks there. What a function that is called does of
+derivatives, so that the result would have a derivative of zero. Both are refused, and so is what
+may be read again from a file (`files`); where only the run knows whether a key is a number, the
+text asks there. What a function that is called does of
 this is among its effects (`cut_effects`).
 """
 
@@ -39,7 +40,9 @@ from ..runtime import (
     stop_gradient,
     zeros_like,
 )
+from ..runtime.records import attribute_of
 from .activity import reaching
+from .files import FILES, full_name, reads_file, reads_numbers, writes_file
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
 from .operations import bind_actuals, is_python_function
@@ -283,10 +286,15 @@ class _Reading:
     text: tuple[ir.Expr, ...]
     names: frozenset[str]  # of what may be text
     called: bool
+    of_file: bool  # whether it is text only where it was written to the file that it is read from
 
     @property
     def place(self) -> Place:
         return getattr(self.part, "at", None) or self.stmt.origin.place
+
+    @property
+    def refusal(self) -> UnsupportedError:
+        return _as_file(self.place) if self.of_file else _as_text(self.place)
 
     @property
     def is_call(self) -> bool:
@@ -304,8 +312,8 @@ class _Reading:
             names = sorted(ir.names_in(expr) & self.names) if whole else ()
             asked += map(ir.Var, names) if whole else (expr,)
         late = isinstance(self.stmt, ir.While) or self.part not in _not_lazy(self.stmt)
-        if late or not all(map(_is_plain, asked)):
-            raise _as_text(self.place)
+        if late or self.of_file or not all(map(_is_plain, asked)):
+            raise self.refusal
         origin = replace(self.stmt.origin, place=self.place)
         return tuple(ir.Do(ir.Call(_NO_TEXT, (e,), at=self.place), origin) for e in asked)
 
@@ -335,21 +343,44 @@ def _readings(
     while before < len(makers):
         before = len(makers)
         for stmt in stmts:
-            if any(_gives_text(expr, varied, makers.keys(), effects) for expr in _values(stmt)):
-                for name in (*_bound(stmt), *_written(stmt, effects)):
-                    makers.setdefault(name, set()).add(id(stmt))
+            made = any(_gives_text(e, varied, makers.keys(), effects) for e in _values(stmt))
+            into = (*_bound(stmt), *_written(stmt, effects)) if made else ()
+            if _fills_file(stmt, varied, makers.keys(), effects):
+                into = (*into, FILES)
+            for name in into:
+                makers.setdefault(name, set()).add(id(stmt))
             for name in _holding(stmt, makers):
                 makers.setdefault(name, set()).add(id(stmt))
     loops = (stmt for stmt in stmts if isinstance(stmt, ir.For | ir.While))
     again = {id(inner) for loop in loops for inner in ir.statements(loop.body)}
-    for stmt in stmts:
+    written = makers.get(FILES, set())
+    for place, stmt in enumerate(stmts):
         own = set[int]() if id(stmt) in again else {id(stmt)}  # (what it makes, it does not read)
         text = frozenset(name for name, made in makers.items() if made - own)
+        if own and written.isdisjoint((0, *map(id, stmts[:place]))):
+            text -= {FILES}  # (they are written later)
         for part in _parts(stmt):
             operands, called = _read_by(part, effects)
             found = tuple(e for e in operands if _gives_text(e, varied, text, effects))
             if found:
-                yield _Reading(stmt, part, found, text, called)
+                alone = text - {FILES}
+                of_file = not any(_gives_text(e, varied, alone, effects) for e in found)
+                yield _Reading(stmt, part, found, text, called, of_file)
+
+
+def _fills_file(
+    stmt: ir.Stmt, varied: frozenset[str], text: Collection[str], effects: EffectsOf
+) -> bool:
+    """Whether a statement may write what varies to a file."""
+    match stmt:
+        case ir.Store(target=ir.Index(base), value=value) if reads_file(base):
+            return _gives_text(value, varied, text, effects)  # (into the environment)
+    for part in _parts(stmt):
+        done = effects(part) if isinstance(part, ir.Call) else None
+        fills = writes_file(part) or (done is not None and done.writes_files)
+        if fills and _gives_text(part, varied, text, effects):
+            return True
+    return False
 
 
 def _holding(stmt: ir.Stmt, makers: Mapping[str, set[int]]) -> Collection[str]:
@@ -365,7 +396,7 @@ def _loses(reading: _Reading, useful: Names, effects: EffectsOf) -> bool:
     stmt = reading.stmt
     bound = {*ir.binds(stmt), *_written(stmt, effects)}
     silent = not bound and not _is_late(reading.part) and not any(_calls(stmt, effects))
-    return silent or not bound.isdisjoint(useful())
+    return silent or isinstance(stmt, ir.Return) or not bound.isdisjoint(useful())
 
 
 def _with_text_asked(
@@ -414,6 +445,8 @@ class Texts:
         actuals = bind_actuals(obj, call)
         if actuals is not None:
             formals = [f for f, given in actuals.items() if any(e in text for e in given)]
+        if call in text:
+            formals = (*formals, FILES)
         self._given[name] = self.given(name).union(formals)
 
 
@@ -439,7 +472,7 @@ def refuse_text_in_calls(
         followed = not (given.isdisjoint(active) or changed.isdisjoint(active))
         stays = reading.is_call and id(stmt) in left and not followed
         if stays and _loses(reading, useful, effects):
-            raise _as_text(reading.place)
+            raise reading.refusal
 
 
 def _as_text(place: Place) -> UnsupportedError:
@@ -450,13 +483,21 @@ def _as_text(place: Place) -> UnsupportedError:
     )
 
 
+def _as_file(place: Place) -> UnsupportedError:
+    return UnsupportedError(
+        "numbers are read from a file, and a value that carries derivatives was written to one",
+        place,
+        "Files carry no derivative: use the value itself, or write tl.stop_gradient of it.",
+    )
+
+
 def _values(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
     match stmt:
         case ir.Store(target=ir.Index(_, key), value=value):
             return (key, value)
         case ir.Assign(value=value) | ir.Store(value=value) | ir.Do(value=value):
             return (value,)
-        case ir.For(iter=value) | ir.Update(value=value):
+        case ir.For(iter=value) | ir.Update(value=value) | ir.Enter(context=value):
             return (value,)
     return ()
 
@@ -468,9 +509,16 @@ def _bound(stmt: ir.Stmt) -> Collection[str]:
             return ir.names_in(target.base) if not isinstance(target, ir.Var) else {target.name}
         case ir.Do(value=ir.Call(fn=ir.Attribute(base))):
             return ir.names_in(base)
-        case ir.Do(value=ir.Call(fn=ir.Ref(obj=builtins.print), kwargs=words)):
+        case ir.Do(value=ir.Call(kwargs=words)) if _prints(stmt):
             return ir.names_in(dict(words).get("file", ir.Const(None)))
     return ir.binds(stmt)
+
+
+def _prints(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=builtins.print))):
+            return True
+    return False
 
 
 def _gives_text(
@@ -478,6 +526,8 @@ def _gives_text(
 ) -> bool:
     """Whether an expression may be, or hold, text that shows what varies."""
     shown = varied.union(text)
+    if FILES in text and reads_file(expr):
+        return True
 
     def within(parts: Iterable[ir.Expr]) -> bool:
         return any(_gives_text(part, varied, text, effects) for part in parts)
@@ -498,19 +548,28 @@ def _gives_text(
             return within((base,))
         case ir.Call(fn=ir.Attribute(base, name), args=args):
             given = frozenset().union(*map(ir.names_in, args))
-            makes = isinstance(base, ir.Const) and name in _TEXT_METHODS and given & shown
-            return bool(makes) or within((base, *args))
+            makes = isinstance(base, ir.Const) and name in _TEXT_METHODS
+            if writes_file(expr):
+                return bool(ir.names_in(expr) & shown)
+            return bool(makes and given & shown) or within((base, *args))
         case ir.Call(fn=ir.Ref(obj=obj), args=args):
-            if any(obj is known for known in _TEXT):
+            if writes_file(expr) or _makes(obj, _TEXT, "json.dumps"):
                 return bool(ir.names_in(expr) & shown)
             done = effects(expr)
             if done is not None:
+                if done.reads_files and FILES in text:
+                    return True
                 actuals = _shown_actuals(expr, done)
                 given = frozenset().union(*map(ir.names_in, actuals))
                 return not given.isdisjoint(shown) or within(ir.arguments(expr))
             plain = any(obj is known for known in _PLAIN_OF_TEXT)
             return not plain and within(ir.arguments(expr))
     return False
+
+
+def _makes(obj: Any, makers: tuple[Any, ...], name: str) -> bool:
+    """Whether an object is one of some functions, or the one of this name."""
+    return any(obj is known for known in makers) or full_name(obj) == name
 
 
 def _shows(expr: ir.Opaque) -> bool:
@@ -539,12 +598,14 @@ def _read_by(part: ir.Expr, effects: EffectsOf) -> tuple[tuple[ir.Expr, ...], bo
         case ir.Opaque(refs=refs):
             makes = any(ref.obj is known for ref in refs for known in (*_NUMBERS, *_ARRAYS))
             return (part,) if makes or ".astype(" in part.text else (), False
+        case ir.Call() if reads_numbers(part):
+            return (*ir.arguments(part), part), False
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)):
             given = (first,)
             if obj is map and isinstance(first, ir.Ref):
                 obj, given = first.obj, tuple(rest)
             typed = any(word == "dtype" for word, _ in part.kwargs) or len(rest) > 0
-            makes = any(obj is known for known in _NUMBERS)
+            makes = _makes(obj, _NUMBERS, "json.loads")
             if makes or (typed and any(obj is known for known in _ARRAYS)):
                 return given, False
         case ir.Call(fn=ir.Attribute(first, "astype")):
@@ -552,7 +613,7 @@ def _read_by(part: ir.Expr, effects: EffectsOf) -> tuple[tuple[ir.Expr, ...], bo
     if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
         done = effects(part)
         if done is not None and done.reads:
-            return ir.arguments(part), True
+            return (*ir.arguments(part), part) if done.reads_files else ir.arguments(part), True
     return (ir.arguments(part), False) if _is_late(part) else ((), False)
 
 
@@ -575,7 +636,7 @@ def _actuals(call: ir.Call, params: Collection[str]) -> Iterator[ir.Expr]:
 def _written(stmt: ir.Stmt, effects: EffectsOf) -> Iterator[str]:
     """The names of what calls in a statement write."""
     for call, done in _calls(stmt, effects):
-        for actual in _actuals(call, done.written):
+        for actual in _actuals(call, done.written | done.unseen):
             yield from ir.names_in(actual)
 
 
@@ -826,6 +887,10 @@ def cut_effects(
     shown = _shown_in_text(stmts, inside, effects)
     if shown:
         shows = reaching(flow(), shown) & frozenset(function.param_names)
+        files = [name for stmt in stmts if _prints(stmt) for name in _bound(stmt)]
+        if files:
+            into = reaching(flow(), files) & frozenset(function.param_names)
+            done = replace(done, unseen=done.unseen | into)
     reads = any(each.reads for each in called) or _reads_numbers(function)
     keyed: frozenset[str] = frozenset()
     keys = [key for _, found in _keyed(stmts, sources.kinds) for key in found]
@@ -834,9 +899,15 @@ def cut_effects(
         named = frozenset().union(*map(inside, map(_asked, keys))) - _keys_in_turn(stmts)
         names = [name for name in named if not sources.kinds.get(name, UNKNOWN).discrete]
         keyed = reaching(flow(), names) & frozenset(function.param_names)
-    if not (shows or reads or keyed):
+    parts = [part for stmt in stmts for part in _parts(stmt)]
+    writes_files = bool(shows) and any(
+        (*map(writes_file, parts), *(each.writes_files for each in called))
+    )
+    reads_files = any((*map(reads_file, parts), *(each.reads_files for each in called)))
+    if not (shows or reads or keyed or reads_files):
         return done
-    return replace(done, keyed=keyed, shows=shows, reads=reads)
+    more = replace(done, keyed=keyed, shows=shows, reads=reads)
+    return replace(more, writes_files=writes_files, reads_files=reads_files)
 
 
 def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> set[str]:
@@ -858,10 +929,16 @@ def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> 
 
 @ir.of_node
 def _shown_by(expr: ir.Text) -> tuple[ir.Expr, ...]:
-    """The values that text shows: not those of which it shows a shape or a type."""
+    """The values that text shows: not those of which it shows a shape or a type, or that it takes
+    for constants."""
     nodes = list(ast.walk(ast.parse(expr.text, mode="eval")))
-    asked = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in ir.QUERIES)
-    about = set(map(id, asked))
+    about = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr in ir.QUERIES}
+    constant = {ref.text for ref in expr.refs if ref.obj is stop_gradient}
+    for ref in expr.refs:
+        if attribute_of(ref.obj, stop_gradient.__name__) is stop_gradient:
+            constant.add(f"{ref.text}.{stop_gradient.__name__}")
+    calls = (n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) in constant)
+    about |= {id(part) for call in calls for part in ast.walk(call)}
     shown = {n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in about}
     return tuple(v for n, v in zip(expr.names, expr.values, strict=True) if n in shown)
 
@@ -877,8 +954,9 @@ def _shown_actuals(call: ir.Expr, done: Effects) -> tuple[ir.Expr, ...]:
 
 
 def _reads_numbers(function: ir.Function) -> bool:
-    objects = [ref.obj for ref in fact(references, function)]
-    reads = any(obj is known for obj in objects for known in (*_NUMBERS, *_ARRAYS))
+    refs = fact(references, function)
+    makers = (*_NUMBERS, *_ARRAYS)
+    reads = any(_makes(r.obj, makers, "json.loads") or reads_numbers(ir.Call(r)) for r in refs)
     if not (reads or "astype" in fact(forms, function)):
         return False
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
@@ -888,9 +966,8 @@ def _reads_numbers(function: ir.Function) -> bool:
 def _gives_others_text(function: ir.Function) -> bool:
     """Whether a function makes text, and calls what only the run knows."""
     known = fact(forms, function)
-    makes = ir.Text in known or any(
-        ref.obj is m for ref in fact(references, function) for m in _TEXT
-    )
+    refs = fact(references, function)
+    makes = ir.Text in known or any(_makes(ref.obj, _TEXT, "json.dumps") for ref in refs)
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
     return makes and any(map(_is_late, parts))
 

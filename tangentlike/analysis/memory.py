@@ -101,6 +101,8 @@ class Effects:
     keyed: frozenset[str] = frozenset()  # what may become keys of dicts
     shows: frozenset[str] = frozenset()  # what may be shown in text
     reads: bool = False  # makes numbers of what may be text
+    writes_files: bool = False  # what it shows
+    reads_files: bool = False
 
     def without(self, numbers: Collection[str]) -> Effects:
         """The effects of a call that gives these parameters numbers, which nothing can write."""

@@ -102,10 +102,12 @@ nondifferentiable(
 nondifferentiable(
     *(np.array2string, np.array_repr, np.array_str, np.set_printoptions, np.printoptions),
     *(np.format_float_positional, np.format_float_scientific, np.base_repr, np.binary_repr),
-    *(np.save, np.savez, np.savetxt, np.einsum_path),
+    *(np.save, np.savez, np.savez_compressed, np.savetxt, np.einsum_path),
+    *("json.dump", "json.dumps"),
     *(runtime.subscripts_of, runtime.require_subscripts),
     *(runtime.note_kept, runtime.require_unseen),
     kind=other,
 )
 nondifferentiable(np.load, np.loadtxt, np.genfromtxt, np.fromfile)
+nondifferentiable("json.load", "json.loads", kind=unknown)
 nondifferentiable(runtime.require_new)

@@ -427,7 +427,10 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
     return expr
 
 
-_HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
+_HARMLESS = (
+    *("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize"),
+    *("save", "savez", "savez_compressed", "savetxt"),  # (what is read again: `cut_paths`)
+)
 
 
 def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
