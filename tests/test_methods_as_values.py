@@ -140,3 +140,31 @@ def test_a_stored_function_is_a_class_whose_methods_stand_together():
 
     assert tl.grad(stored).source_for(X, 1).count("class Sum:") == 1
     tl.check_grads(stored, (X, 1), wrt="x")
+
+
+def handed_on(x, fs):
+    for f in fs:
+        x = f(x)
+    return x
+
+
+def beside_a_lambda(b, t):
+    q = b * 1.0
+    for p in [q.fill, lambda v: q.put(0, v)]:
+        p(0.7 * t)
+    return np.sum(q * b) * t
+
+
+def beside_functions_that_the_run_knows(b, t):
+    q, fs = np.array([0.3, 0.1, 0.4]), []
+    fs.append(np.sin)
+    a = q * handed_on(b, fs)
+    for p in [q.fill, lambda v: q.put(0, v)]:
+        p(0.7)
+    return np.sum(q * a) * t
+
+
+@pytest.mark.parametrize("f", [beside_a_lambda, beside_functions_that_the_run_knows])
+def test_a_method_that_writes_beside_other_functions(f):
+    """(It was called without its arguments.)"""
+    tl.check_grads(f, (X, 0.5), order=1)

@@ -115,11 +115,19 @@ def _methods(
     origin = ir.Origin(place)
     reads = [ir.Assign(f, ir.Attribute(ir.Var(own), f, place), origin) for f in fields]
     if lifted is None:
-        plain = not words and all(p.default is None for p in rest)  # (in the order of the function)
-        by_position = [*fields[:count], *(p.name for p in rest if plain)]
-        by_name = [*words, *(p.name for p in rest if not plain)]
+        named = [p for p in rest if p.kind not in ("*", "**")]
+        plain = not words and all(
+            p.default is None for p in named
+        )  # (in the order of the function)
+        by_position = [*fields[:count], *(p.name for p in named if plain)]
+        by_name = [*words, *(p.name for p in named if not plain)]
         args, kwargs = map(ir.Var, by_position), ((word, ir.Var(word)) for word in by_name)
-        called = ir.Call(ref, tuple(args), tuple(kwargs), place)
+        starred = (
+            ir.Opaque(f"{p.kind}{p.name}", (p.name,), (ir.Var(p.name),))
+            for p in rest
+            if p.kind in ("*", "**")
+        )
+        called = ir.Call(ref, (*args, *starred), tuple(kwargs), place)
         body: ir.Block = (ir.Return(called, origin),)
         lifted = Lifted(ir.Function(ref.text, (), (), place), scope)
     else:
@@ -150,6 +158,8 @@ def _parameters(obj: Any) -> list[ir.Param] | None:
             params.append(ir.Param(p.name))
         elif p.kind is p.POSITIONAL_OR_KEYWORD and plain:
             params.append(ir.Param(p.name, default=ir.Const(p.default)))
+        elif p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            params.append(ir.Param(p.name, "*" if p.kind is p.VAR_POSITIONAL else "**"))
     return params if params else None
 
 
