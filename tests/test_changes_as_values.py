@@ -133,7 +133,21 @@ def items_set(x):
     return np.sum(y * y) * z[0] * z[1] if first is None and second == [0, 1] else 0.0
 
 
+def in_the_choice_of_a_place(x):
+    xs, ys = [], [1, 2]
+    y = x * 1.0
+    y[0 if ys.pop() > 1 else 3] += x[1] * x[2]
+    return y[0 if xs.append(x[3]) is None else 3] * xs[0] * y[3] * len(ys)
+
+
+def by_a_chosen_slice(x):
+    xs = [x[1], x[0]]
+    return np.sum(x[0 : (1 if xs.pop() > 0 else 2)]) * len(xs) * xs[0]
+
+
 PROGRAMS = [
+    in_the_choice_of_a_place,
+    by_a_chosen_slice,
     *(bound_to_a_name, in_a_comprehension, either_or, by_a_helper, of_dicts, as_an_argument),
     *(in_the_test_of_a_loop, default_of_a_lambda, copied, added_at, in_tests, put_and_filled),
     *(attributes_set, attributes_set_in_tests, items_set),

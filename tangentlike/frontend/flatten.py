@@ -528,7 +528,7 @@ def flat_key(
             pass
         case ir.Call() | Walrus():
             return operand(expr)
-        case ir.Lazy() if not keeps_whole(expr) or within(expr):
+        case ir.Lazy() if not (keeps_whole(expr) and is_repeatable(expr)) or within(expr):
             return operand(expr)
         case ir.Opaque() | ir.Lazy():
             return expr
