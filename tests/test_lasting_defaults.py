@@ -96,3 +96,24 @@ RIGHT = [
 @pytest.mark.parametrize("f", RIGHT)
 def test_defaults_that_are_read_or_replaced(f):
     tl.check_grads(f, (X,))
+
+
+def of_either(x, c=None):
+    return np.sin(x) if c is None else x * c
+
+
+def calls_either(x):
+    return np.sum(of_either(x) ** 2)
+
+
+@pytest.mark.parametrize("value", [3.0, np.array([0.5, 2.0]), None])
+def test_texts_have_the_defaults_that_were_put_in_the_place_of_those_written(value, monkeypatch):
+    monkeypatch.setattr(of_either, "__defaults__", (value,))
+    x = np.array([0.3, 0.7])
+    gradient = tl.grad(calls_either)
+    expected = 2.0 * np.sin(x) * np.cos(x) if value is None else 2.0 * x * value**2
+    np.testing.assert_allclose(gradient(x), expected)
+    tl.check_grads(calls_either, (x,), order=2)
+    made = {}
+    exec(gradient.__tangentlike__.derive().standalone(), made)
+    np.testing.assert_allclose(made["calls_either_grad"](x), expected)

@@ -232,4 +232,4 @@ def test_fresh_closures_take_no_memory():
         if count in (20, 59):
             gc.collect()
             sizes.append(len(gc.get_objects()))
-    assert sizes[1] - sizes[0] < 8000
+    assert sizes[1] - sizes[0] < 12_000  # (a derivative of its own for each: 200,000)

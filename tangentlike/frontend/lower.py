@@ -66,6 +66,7 @@ from .resolve import (
     parts_of,
     still_means,
 )
+from .signatures import defaults_of
 from .source import Definition, Source, find_definition
 from .statements import Outer, StatementReader, docstring, reject_generators
 from .survey import Survey, call_methods_by_object, imported_names, parameter_names, survey
@@ -535,7 +536,19 @@ def _parameters(args: gast.arguments, scope: Scope) -> tuple[Param, ...]:
     stays bare text where its names no longer mean anything.
     """
     reader = _DefaultReader(lookup_in(scope, frozenset()))
-    return reader.parameters(args)
+    params, now = reader.parameters(args), defaults_of(scope.fn)
+    return tuple(replace(p, default=_default_now(p, now)) for p in params)
+
+
+def _default_now(param: Param, now: Mapping[str, Any]) -> Expr | None:
+    """The default as it is written, or what has taken its place (`f.__defaults__ = ..`)."""
+    written, value = param.default, now.get(param.name)
+    if not isinstance(written, ir.Const) or param.name not in now:
+        return written
+    if type(value) is type(written.value) and value == written.value:
+        return written
+    plain = value is None or type(value) in (bool, int, float, str)
+    return ir.Const(value) if plain else ir.Ref(param.name, value)
 
 
 class _DefaultReader(Reader):

@@ -76,3 +76,13 @@ def bare_copy(function: types.FunctionType) -> types.FunctionType:
     made.__kwdefaults__ = function.__kwdefaults__
     made.__annotations__ = function.__annotations__
     return made
+
+
+def defaults_of(function: types.FunctionType | None) -> dict[str, Any]:
+    """The default objects of a function, by parameter."""
+    if function is None:
+        return {}
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    found = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    return {**found, **(function.__kwdefaults__ or {})}

@@ -22,6 +22,7 @@ from typing import Any
 from ... import ir
 from ...errors import InternalError
 from ...frontend.resolve import Scope
+from ...frontend.signatures import defaults_of
 from ...ir.facts import fact
 from .bindings import Binding, local_names
 from .module import Emitted, definitions
@@ -222,7 +223,7 @@ def _function(
     namespace = _globals(scope)
     closure = tuple(cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, namespace, fn.name, None, closure)
-    original = _defaults_of(scope)
+    original = defaults_of(scope.fn)
     usual = [p for p in fn.params if p.kind in ("positional", "any")]
     given = [_default(p, original, fn) for p in usual if p.default is not None]
     made.__defaults__ = tuple(given) or None
@@ -241,18 +242,6 @@ def _function(
 def _globals(scope: Scope) -> dict[str, Any]:
     namespace = scope.globals
     return namespace if isinstance(namespace, dict) else dict(namespace)
-
-
-def _defaults_of(scope: Scope) -> dict[str, Any]:
-    """The default objects of the original function, by parameter."""
-    fn = scope.fn
-    if fn is None:
-        return {}
-    code = fn.__code__
-    defaults = fn.__defaults__ or ()
-    names = code.co_varnames[: code.co_argcount]
-    found = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-    return {**found, **(fn.__kwdefaults__ or {})}
 
 
 def _default(param: ir.Param, original: dict[str, Any], fn: ir.Function) -> Any:
