@@ -312,7 +312,8 @@ def change(box: dict[str, Any], r: Random) -> None:
 
 def check_versions(seed: int, calls: int = 6) -> str:
     """One derivative of each mode called in turn with arguments of several types, what it calls
-    changed in between, each call compared with differences: "agree", "refused" or "skipped".
+    changed in between, also from one mode to the next, each call compared with differences:
+    "agree", "refused" or "skipped".
 
     Raises AssertionError with the program where a call disagrees, or anything but a refusal goes
     wrong.
@@ -334,6 +335,11 @@ def check_versions(seed: int, calls: int = 6) -> str:
             continue
         ways = WAYS if r.random() < 0.3 else WAYS[:2]
         for way in ways:
+            if r.random() < 0.1:
+                change(box, r)
+                expected = slope_of(box["program"], args, directions)
+            if expected is None:
+                break
             shown = f"{way.__name__} of versions {seed}: {args}\n--- program\n{text}"
             outcomes.add(called(way, box["program"], args, active, directions, expected, shown))
     return next((o for o in ("refused", "agree") if o in outcomes), "skipped")

@@ -226,6 +226,13 @@ class StatementReader:
         place: Any = reader.read(node)
         if isinstance(place, ir.Ref):
             raise outer_write(place.text, line.place(node))
+        if isinstance(place, ir.Call):  # (`obj.__dict__` and `obj.__class__` are read as calls)
+            raise UnsupportedError(
+                f"`{gast.unparse(node).strip()}` is assigned",
+                line.place(node),
+                "An object keeps its class and its dict here: make another object, assign its "
+                "attributes one by one, or write `vars(obj).update(..)`.",
+            )
         return place  # type: ignore[no-any-return]
 
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:

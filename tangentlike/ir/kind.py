@@ -343,6 +343,26 @@ class Kind:
         )
 
 
+@of_node
+def depth(kind: Kind) -> int:
+    """How many containers and objects are inside each other.
+
+    >>> depth(FLOAT), depth(Kind("tuple", items=(FLOAT, Kind("list", item=FLOAT))))
+    (0, 2)
+    """
+    inside = [*(kind.items or ()), *(k for _, k in kind.fields), *kind.among]
+    inside += [] if kind.item is None else [kind.item]
+    return 1 + max(map(depth, inside)) if inside else 0
+
+
+def no_deeper(kind: Kind, most: int = 8) -> Kind:
+    """A kind that says nothing of what is more than so many containers or objects deep inside it:
+    a function that calls itself with what holds what it was given is told apart so often only."""
+    if depth(kind) <= most:
+        return kind
+    return kind.map_inside(lambda held: no_deeper(held, most - 1)) if most else UNKNOWN
+
+
 def _checked(kind: Kind) -> Kind:
     return kind.checked
 

@@ -34,7 +34,18 @@ from ...frontend.signatures import plain_signature
 from ...ir.facts import fact
 from ...ir.identity import ByIdentity
 from ...ir.index import all_names
-from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named
+from ...ir.kind import (
+    FLOAT,
+    FUNCTION,
+    MANY,
+    NOTHING,
+    UNKNOWN,
+    Dim,
+    Kind,
+    is_many,
+    is_named,
+    no_deeper,
+)
 from ...ir.names import Names
 from ...rules.index_kinds import TRIMMED, sliced
 from ...runtime.records import attribute_of
@@ -609,6 +620,10 @@ def _gives_value(function: ir.Function) -> bool:
 def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised; `sizes` has
     other names for sizes of arrays."""
+    return _rough(no_deeper(kind), sizes)
+
+
+def _rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
     if kind.form == "object":
         return _rough_object(kind)
     if kind in (FUNCTION, NOTHING) or kind.module is not None:
@@ -618,8 +633,8 @@ def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
         shape = tuple(_size(dim, sizes or {}) for dim in shape)
     else:
         shape = None
-    items = None if kind.items is None else tuple(rough(item, sizes) for item in kind.items)
-    item = None if kind.item is None else rough(kind.item)
+    items = None if kind.items is None else tuple(_rough(item, sizes) for item in kind.items)
+    item = None if kind.item is None else _rough(kind.item)
     cls = kind.cls if kind.has_methods else None
     return Kind(
         *(kind.form, kind.dtype, shape, items, item),
@@ -631,7 +646,7 @@ def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
 
 @ir.of_node
 def _rough_object(kind: Kind) -> Kind:
-    return kind.map_inside(rough)
+    return kind.map_inside(_rough)
 
 
 def _size(dim: Dim, sizes: Mapping[Dim, Dim]) -> Dim:

@@ -38,7 +38,7 @@ from ...frontend.structures import has_own_setter
 from ...ir.facts import fact
 from ...ir.identity import ByIdentity
 from ...ir.index import all_names, references
-from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
+from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind, no_deeper
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
 from ...runtime import absent_attribute, require_values
@@ -759,7 +759,8 @@ class _Desugaring(ir.Rewriter):
         kinds = {n: self.kind(value) for n, value in bound.items() if isinstance(value, atoms)}
         if not _gives_any_number(call):
             kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
-        found = {name: kind.checked for name, kind in kinds.items() if kind.holds_objects}
+        objects = {name: kind for name, kind in kinds.items() if kind.holds_objects}
+        found = {name: no_deeper(kind.checked) for name, kind in objects.items()}
         nothing = [name for name, kind in kinds.items() if kind == NOTHING]
         if nothing and self._names_modules(fn):
             found |= dict.fromkeys(nothing, NOTHING)
