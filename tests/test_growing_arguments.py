@@ -89,3 +89,14 @@ def test_gradient(f):
     tl.check_grads(f, (0.7,))
     slope = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
     np.testing.assert_allclose(tl.grad(f, example=(0.7,))(0.7), slope, rtol=1e-6)
+
+
+def test_what_goes_too_deep_is_refused(monkeypatch):
+    from tangentlike.pipeline import stages
+
+    def endless(asked):
+        return endless(asked)
+
+    monkeypatch.setattr(stages, "_whole", endless)
+    with pytest.raises(tl.UnsupportedError, match="goes too deep"):
+        tl.grad(lambda x: x * x)(2.0)

@@ -33,7 +33,14 @@ from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.load import decorated
 from ..codegen.print.module import guarded, scopes_of, types_line, types_outside
-from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
+from ..errors import (
+    InternalError,
+    Place,
+    SharingError,
+    UnknownClassError,
+    UnsupportedError,
+    WrtError,
+)
 from ..frontend.cuts import Cuts, Readings, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope, check
 from ..frontend.resolve import Meanings, note_class, noting
@@ -343,6 +350,20 @@ def derive(
                 return _in_part(asked, refusal)
             except UnsupportedError as better:
                 raise (refusal if _may_tell(refusal, request) else better) from None
+        except RecursionError:
+            raise _too_deep(fn) from None
+
+
+def _too_deep(fn: Any) -> UnsupportedError:
+    code = fn.__code__
+    return UnsupportedError(
+        f"what `{fn.__name__}` calls goes too deep to be followed",
+        Place(code.co_filename, code.co_firstlineno),
+        "Functions call each other with ever more in their arguments, or deeper than "
+        "sys.getrecursionlimit(): give one of them a derivative with @tl.rule. (A file that "
+        "`tangentlike grad --standalone` wrote has helpers of this package in it; differentiate "
+        "the function that it was written for.)",
+    )
 
 
 def derive_in_any_form(
