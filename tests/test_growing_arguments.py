@@ -60,16 +60,16 @@ class Tree:
     def __init__(self, value, left=None, right=None):
         self.value, self.left, self.right = value, left, right
 
-    def grow(self, value):
+    def insert(self, value):
         if value < self.value:
             if self.left is None:
                 self.left = Tree(value)
             else:
-                self.left.grow(value)
+                self.left.insert(value)
         elif self.right is None:
             self.right = Tree(value)
         else:
-            self.right.grow(value)
+            self.right.insert(value)
 
     def sorted(self):
         before = self.left.sorted() if self.left else []
@@ -80,7 +80,7 @@ class Tree:
 def of_a_tree(x):
     tree = Tree(x)
     for k in range(4):
-        tree.grow(x * (k - 1.5))
+        tree.insert(x * (k - 1.5))
     return sum((i + 1) * v for i, v in enumerate(tree.sorted())) * x
 
 

@@ -77,8 +77,8 @@ def derive_call(
         settled=True,
         writes=writes,
         by_identity=writes,
-        # (What is asked for itself would be asked for again without end.)
-        looked_up=frozenset(looked_up) - ({name} if isinstance(f, Method) else set()),
+        # (What is asked for itself would be asked for again without end, unless it is Python.)
+        looked_up=frozenset(looked_up) - ({name} if _asks_itself(f) else set()),
     )
     if isinstance(f, Unbound) and isinstance(f.owner, _ALONE):
         name, called = _called_alone(f)
@@ -209,6 +209,14 @@ def _captured_by(f: Any) -> list[Any]:
     if "<locals>" in getattr(f, "__qualname__", ""):  # (others were made before anything ran)
         held += getattr(f, "__defaults__", None) or ()
     return held + [cell.cell_contents for cell in getattr(f, "__closure__", None) or ()]
+
+
+def _asks_itself(f: Any) -> bool:
+    """Whether it is a method that is no function of Python's, of which the calls are followed."""
+    if not isinstance(f, Method):
+        return False
+    method = inspect.getattr_static(type(f.owner), f.__name__, None)
+    return not isinstance(method, types.FunctionType)
 
 
 def _asks_again(function: ir.Function, name: str) -> bool:
