@@ -350,12 +350,13 @@ def depth(kind: Kind) -> int:
     >>> depth(FLOAT), depth(Kind("tuple", items=(FLOAT, Kind("list", item=FLOAT))))
     (0, 2)
     """
-    inside = [*(kind.items or ()), *(k for _, k in kind.fields), *kind.among]
+    inside = [*(kind.items or ()), *(k for _, k in kind.fields)]
     inside += [] if kind.item is None else [kind.item]
-    return 1 + max(map(depth, inside)) if inside else 0
+    own = 1 + max(map(depth, inside)) if inside else 0
+    return max(own, *map(depth, kind.among)) if kind.among else own
 
 
-def no_deeper(kind: Kind, most: int = 8) -> Kind:
+def no_deeper(kind: Kind, most: int = 10) -> Kind:
     """A kind that says nothing of what is more than so many containers or objects deep inside it:
     a function that calls itself with what holds what it was given is told apart so often only."""
     if depth(kind) <= most:
