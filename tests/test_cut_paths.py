@@ -348,7 +348,8 @@ def by_json_both_ways(x):
     return json.loads(json.dumps({"a": float(x)}))["a"] * x
 
 
-PLACE = os.path.join(tempfile.gettempdir(), "tangentlike_cut_paths")
+FOLDER = tempfile.TemporaryDirectory()  # (of this process: tests run beside each other)
+PLACE = os.path.join(FOLDER.name, "values")
 
 
 def save_text(x):

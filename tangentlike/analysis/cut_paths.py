@@ -42,7 +42,7 @@ from ..runtime import (
 )
 from ..runtime.records import attribute_of
 from .activity import reaching
-from .files import FILES, full_name, reads_file, reads_numbers, writes_file
+from .files import FILES, full_name, gives_numbers, of_files, reads_file, writes_file
 from .flow import EffectsOf, Flow
 from .memory import Effects, Sources
 from .operations import bind_actuals, is_python_function
@@ -50,12 +50,13 @@ from .operations import bind_actuals, is_python_function
 _TEXT: tuple[Any, ...] = (
     *(str, repr, format, ascii, print, np.array2string, np.array_str, np.array_repr),
     *(np.format_float_positional, np.format_float_scientific),
+    "json.dumps",  # (not imported for this)
 )
 _TEXT_METHODS = ("format", "join")
 _ARRAYS: tuple[Any, ...] = (np.array, np.asarray)
 _NUMBERS: tuple[Any, ...] = (
     *(float, complex, np.float64, np.float32, np.float16, np.longdouble, np.complex128),
-    *(np.fromstring, np.genfromtxt, np.loadtxt),
+    *(np.fromstring, np.genfromtxt, np.loadtxt, "json.loads"),
     *(ast.literal_eval, decimal.Decimal, fractions.Fraction),
 )
 _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__contains__")
@@ -528,6 +529,8 @@ def _gives_text(
     shown = varied.union(text)
     if FILES in text and reads_file(expr):
         return True
+    if writes_file(expr):
+        return bool(ir.names_in(expr) & shown)
 
     def within(parts: Iterable[ir.Expr]) -> bool:
         return any(_gives_text(part, varied, text, effects) for part in parts)
@@ -548,12 +551,10 @@ def _gives_text(
             return within((base,))
         case ir.Call(fn=ir.Attribute(base, name), args=args):
             given = frozenset().union(*map(ir.names_in, args))
-            makes = isinstance(base, ir.Const) and name in _TEXT_METHODS
-            if writes_file(expr):
-                return bool(ir.names_in(expr) & shown)
-            return bool(makes and given & shown) or within((base, *args))
+            makes = isinstance(base, ir.Const) and name in _TEXT_METHODS and given & shown
+            return bool(makes) or within((base, *args))
         case ir.Call(fn=ir.Ref(obj=obj), args=args):
-            if writes_file(expr) or _makes(obj, _TEXT, "json.dumps"):
+            if _among(obj, _TEXT):
                 return bool(ir.names_in(expr) & shown)
             done = effects(expr)
             if done is not None:
@@ -567,9 +568,9 @@ def _gives_text(
     return False
 
 
-def _makes(obj: Any, makers: tuple[Any, ...], name: str) -> bool:
-    """Whether an object is one of some functions, or the one of this name."""
-    return any(obj is known for known in makers) or full_name(obj) == name
+def _among(obj: Any, functions: tuple[Any, ...]) -> bool:
+    """Whether an object is one of some functions, of which a few are given by their names."""
+    return any(obj is known for known in functions) or full_name(obj) in functions
 
 
 def _shows(expr: ir.Opaque) -> bool:
@@ -598,15 +599,14 @@ def _read_by(part: ir.Expr, effects: EffectsOf) -> tuple[tuple[ir.Expr, ...], bo
         case ir.Opaque(refs=refs):
             makes = any(ref.obj is known for ref in refs for known in (*_NUMBERS, *_ARRAYS))
             return (part,) if makes or ".astype(" in part.text else (), False
-        case ir.Call() if reads_numbers(part):
+        case ir.Call(fn=ir.Ref(obj=obj)) if gives_numbers(obj):
             return (*ir.arguments(part), part), False
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)):
             given = (first,)
             if obj is map and isinstance(first, ir.Ref):
                 obj, given = first.obj, tuple(rest)
             typed = any(word == "dtype" for word, _ in part.kwargs) or len(rest) > 0
-            makes = _makes(obj, _NUMBERS, "json.loads")
-            if makes or (typed and any(obj is known for known in _ARRAYS)):
+            if _among(obj, _NUMBERS) or (typed and any(obj is known for known in _ARRAYS)):
                 return given, False
         case ir.Call(fn=ir.Attribute(first, "astype")):
             return (first,), False
@@ -899,15 +899,13 @@ def cut_effects(
         named = frozenset().union(*map(inside, map(_asked, keys))) - _keys_in_turn(stmts)
         names = [name for name in named if not sources.kinds.get(name, UNKNOWN).discrete]
         keyed = reaching(flow(), names) & frozenset(function.param_names)
-    parts = [part for stmt in stmts for part in _parts(stmt)]
-    writes_files = bool(shows) and any(
-        (*map(writes_file, parts), *(each.writes_files for each in called))
-    )
-    reads_files = any((*map(reads_file, parts), *(each.reads_files for each in called)))
+    writes_files, reads_files = fact(of_files, function)
+    writes_files = bool(shows) and (writes_files or any(each.writes_files for each in called))
+    reads_files = reads_files or any(each.reads_files for each in called)
     if not (shows or reads or keyed or reads_files):
         return done
-    more = replace(done, keyed=keyed, shows=shows, reads=reads)
-    return replace(more, writes_files=writes_files, reads_files=reads_files)
+    done = replace(done, writes_files=writes_files, reads_files=reads_files)
+    return replace(done, keyed=keyed, shows=shows, reads=reads)
 
 
 def _shown_in_text(stmts: list[ir.Stmt], inside: Inside, effects: EffectsOf) -> set[str]:
@@ -954,9 +952,8 @@ def _shown_actuals(call: ir.Expr, done: Effects) -> tuple[ir.Expr, ...]:
 
 
 def _reads_numbers(function: ir.Function) -> bool:
-    refs = fact(references, function)
-    makers = (*_NUMBERS, *_ARRAYS)
-    reads = any(_makes(r.obj, makers, "json.loads") or reads_numbers(ir.Call(r)) for r in refs)
+    objects = [ref.obj for ref in fact(references, function)]
+    reads = any(_among(obj, (*_NUMBERS, *_ARRAYS)) or gives_numbers(obj) for obj in objects)
     if not (reads or "astype" in fact(forms, function)):
         return False
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
@@ -966,8 +963,7 @@ def _reads_numbers(function: ir.Function) -> bool:
 def _gives_others_text(function: ir.Function) -> bool:
     """Whether a function makes text, and calls what only the run knows."""
     known = fact(forms, function)
-    refs = fact(references, function)
-    makes = ir.Text in known or any(_makes(ref.obj, _TEXT, "json.dumps") for ref in refs)
+    makes = ir.Text in known or any(_among(r.obj, _TEXT) for r in fact(references, function))
     parts = (part for stmt in ir.statements(function.body) for part in _parts(stmt))
     return makes and any(map(_is_late, parts))
 

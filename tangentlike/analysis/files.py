@@ -6,7 +6,6 @@ may come back from there as a number, without its derivative (`cut_paths`).
 
 from __future__ import annotations
 
-import builtins
 import os
 from typing import Any, TypeGuard
 
@@ -66,15 +65,23 @@ def reads_file(part: ir.Expr) -> bool:
         case ir.Call(fn=ir.Attribute(_, name)):
             return name in _READ_METHODS
         case ir.Call(fn=ir.Ref(obj=obj)):
-            return obj is builtins.open or full_name(obj) in _READ
+            return full_name(obj) in _READ
         case ir.Ref(obj=obj):
             return obj is os.environ
     return False
 
 
-def reads_numbers(part: ir.Expr) -> bool:
-    """Whether an expression is a call that reads numbers from a file."""
-    return isinstance(part, ir.Call) and full_name(getattr(part.fn, "obj", None)) in _READ_NUMBERS
+def gives_numbers(obj: Any) -> bool:
+    """Whether a function reads numbers from a file."""
+    return full_name(obj) in _READ_NUMBERS
+
+
+def of_files(function: ir.Function) -> tuple[bool, bool]:
+    """Whether a function writes files, and whether it reads some, by what it calls that is none of
+    the user's."""
+    exprs = (expr for stmt in ir.statements(function.body) for expr in ir.expressions(stmt))
+    parts = [part for expr in exprs for part in ir.walk(expr)]
+    return any(map(writes_file, parts)), any(map(reads_file, parts))
 
 
 def full_name(obj: Any) -> str:

@@ -508,10 +508,7 @@ class Derivation:
     def text(self) -> str:
         """The text of the emitted functions as it stands by itself: it checks the types of its
         arguments, and of numbers and arrays outside, where it relies on them."""
-        of_arguments, outside = self._relies_on_types, self._relies_on_what_is_outside
-        if not (of_arguments or outside):
-            return self.derived.untyped
-        return self.derived.guarded(of_arguments, outside)
+        return self._alone()
 
     def standalone(self) -> str:
         """The text of a file that needs only NumPy."""
@@ -521,10 +518,12 @@ class Derivation:
     def file_text(self) -> str:
         """The text of a file. It is called with whatever there is, so that it checks further that
         there are no complex numbers, where these have another derivative."""
-        real = self._relied_on_as_real
-        if not real:
-            return self.text
+        return self._alone(self._relied_on_as_real)
+
+    def _alone(self, real: tuple[str, ...] = ()) -> str:
         of_arguments, outside = self._relies_on_types, self._relies_on_what_is_outside
+        if not (of_arguments or outside or real):
+            return self.derived.untyped
         return self.derived.guarded(of_arguments, outside, real)
 
     @cached_property

@@ -543,9 +543,7 @@ def _parameters(args: gast.arguments, scope: Scope) -> tuple[Param, ...]:
 def _default_now(param: Param, now: Mapping[str, Any]) -> Expr | None:
     """The default as it is written, or what has taken its place (`f.__defaults__ = ..`)."""
     written, value = param.default, now.get(param.name)
-    if not isinstance(written, ir.Const) or param.name not in now:
-        return written
-    if type(value) is type(written.value) and value == written.value:
+    if not isinstance(written, ir.Const) or param.name not in now or ir.Const(value) == written:
         return written
     plain = value is None or type(value) in (bool, int, float, str)
     return ir.Const(value) if plain else ir.Ref(param.name, value)

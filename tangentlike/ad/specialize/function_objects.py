@@ -115,19 +115,14 @@ def _methods(
     origin = ir.Origin(place)
     reads = [ir.Assign(f, ir.Attribute(ir.Var(own), f, place), origin) for f in fields]
     if lifted is None:
-        named = [p for p in rest if p.kind not in ("*", "**")]
-        plain = not words and all(
-            p.default is None for p in named
-        )  # (in the order of the function)
-        by_position = [*fields[:count], *(p.name for p in named if plain)]
-        by_name = [*words, *(p.name for p in named if not plain)]
+        starred = [p for p in rest if p.kind in ("*", "**")]
+        named = [p for p in rest if p not in starred]
+        in_order = not words and all(p.default is None for p in named)
+        by_position = [*fields[:count], *(p.name for p in named if in_order)]
+        by_name = [*words, *(p.name for p in named if not in_order)]
         args, kwargs = map(ir.Var, by_position), ((word, ir.Var(word)) for word in by_name)
-        starred = (
-            ir.Opaque(f"{p.kind}{p.name}", (p.name,), (ir.Var(p.name),))
-            for p in rest
-            if p.kind in ("*", "**")
-        )
-        called = ir.Call(ref, (*args, *starred), tuple(kwargs), place)
+        stars = (ir.Opaque(f"{p.kind}{p.name}", (p.name,), (ir.Var(p.name),)) for p in starred)
+        called = ir.Call(ref, (*args, *stars), tuple(kwargs), place)
         body: ir.Block = (ir.Return(called, origin),)
         lifted = Lifted(ir.Function(ref.text, (), (), place), scope)
     else:
